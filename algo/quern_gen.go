@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: quern_gen_zip,
-	Sum:     "e4100b3b2a004d5d9bc95fd35d2fc12c76c63506bb92bc6873a2296b8457047a",
+	Sum:     "81ee0108d5d578431d5a67da09b94f7469581a2a0b800f16af994efc3f378589",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

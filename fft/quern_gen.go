@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: quern_gen_zip,
-	Sum:     "bbc978a6ad53bef2e462c7b2b857258718a26a7100d4f3d434dfa739477a1b27",
+	Sum:     "d70a9eb9e0966703a9eb86b508b133f6e26e663ce5d10a6c71eb1ee4884ef4d7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -2083,7 +2083,6 @@ var quernRegisters32 = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 	},
-	Shared: 24,
 })
 
 // LaunchRegisters32 runs registers32 on the grid g.
@@ -2121,7 +2120,6 @@ var quernRegisters64 = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
 		}},
 	},
-	Shared: 24,
 })
 
 // LaunchRegisters64 runs registers64 on the grid g.
@@ -2507,7 +2505,7 @@ func quernRow1ChirpRead_float32(r *host6.Run, base int, c chirps, p *pass, in, t
 	}
 }
 
-//line quern_gen.go:2511:1
+//line quern_gen.go:2509:1
 func quernPlainChirpRead_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpRead_float64(t, v0, v1, v2, v3, v4) })
@@ -2595,7 +2593,7 @@ func quernRow1ChirpRead_float64(r *host6.Run, base int, c chirps, p *pass, in, t
 	}
 }
 
-//line quern_gen.go:2599:1
+//line quern_gen.go:2597:1
 func quernPlainChirpMultiply_float32(r *host6.Run) {
 	v0, v1, v2 := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpMultiply_float32(t, v0, v1, v2) })
@@ -2659,7 +2657,7 @@ func quernRow1ChirpMultiply_float32(r *host6.Run, base int, c chirps, x, tables 
 	}
 }
 
-//line quern_gen.go:2663:1
+//line quern_gen.go:2661:1
 func quernPlainChirpMultiply_float64(r *host6.Run) {
 	v0, v1, v2 := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpMultiply_float64(t, v0, v1, v2) })
@@ -2723,7 +2721,7 @@ func quernRow1ChirpMultiply_float64(r *host6.Run, base int, c chirps, x, tables 
 	}
 }
 
-//line quern_gen.go:2727:1
+//line quern_gen.go:2725:1
 func quernPlainChirpWrite_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpWrite_float32(t, v0, v1, v2, v3, v4) })
@@ -2805,7 +2803,7 @@ func quernRow1ChirpWrite_float32(r *host6.Run, base int, c chirps, p *pass, in, 
 	}
 }
 
-//line quern_gen.go:2809:1
+//line quern_gen.go:2807:1
 func quernPlainChirpWrite_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_chirpWrite_float64(t, v0, v1, v2, v3, v4) })
@@ -2887,7 +2885,7 @@ func quernRow1ChirpWrite_float64(r *host6.Run, base int, c chirps, p *pass, in, 
 	}
 }
 
-//line quern_gen.go:2891:1
+//line quern_gen.go:2889:1
 func quernPlainPadRead_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padRead_float32(t, v0, v1, v2, v3, v4) })
@@ -2991,7 +2989,7 @@ func quernRow1PadRead_float32(r *host6.Run, base int, l lines, r2 reading, in []
 //line kernels_convolve.go:42:10000
 }
 
-//line quern_gen.go:2995:1
+//line quern_gen.go:2993:1
 func quernPlainPadRead_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padRead_float64(t, v0, v1, v2, v3, v4) })
@@ -3095,7 +3093,7 @@ func quernRow1PadRead_float64(r *host6.Run, base int, l lines, r2 reading, in []
 //line kernels_convolve.go:42:10000
 }
 
-//line quern_gen.go:3099:1
+//line quern_gen.go:3097:1
 func quernPlainPadWrite_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padWrite_float32(t, v0, v1, v2, v3, v4) })
@@ -3161,7 +3159,7 @@ func quernRow1PadWrite_float32(r *host6.Run, base, total int, out, in []kernel.V
 //line kernels_convolve.go:51:10000
 }
 
-//line quern_gen.go:3165:1
+//line quern_gen.go:3163:1
 func quernPlainPadWrite_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
 	host6.Plain(r, func(t kernel.Thread) { quern_padWrite_float64(t, v0, v1, v2, v3, v4) })
@@ -3227,7 +3225,7 @@ func quernRow1PadWrite_float64(r *host6.Run, base, total int, out, in []kernel.V
 //line kernels_convolve.go:51:10000
 }
 
-//line quern_gen.go:3231:1
+//line quern_gen.go:3229:1
 func quernPlainMultiplySpectra_float32(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplySpectra_float32(t, v0, v1, v2, v3) })
@@ -3302,7 +3300,7 @@ func quernRow1MultiplySpectra_float32(r *host6.Run, base int, l lines, x, y []ke
 //line kernels_convolve.go:60:10000
 }
 
-//line quern_gen.go:3306:1
+//line quern_gen.go:3304:1
 func quernPlainMultiplySpectra_float64(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplySpectra_float64(t, v0, v1, v2, v3) })
@@ -3377,7 +3375,7 @@ func quernRow1MultiplySpectra_float64(r *host6.Run, base int, l lines, x, y []ke
 //line kernels_convolve.go:60:10000
 }
 
-//line quern_gen.go:3381:1
+//line quern_gen.go:3379:1
 func quernPlainMultiplyPairs_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplyPairs_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -3492,7 +3490,7 @@ func quernRow1MultiplyPairs_float32(r *host6.Run, base, half, n int, l lines, ta
 	}
 }
 
-//line quern_gen.go:3496:1
+//line quern_gen.go:3494:1
 func quernPlainMultiplyPairs_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_multiplyPairs_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -3607,7 +3605,7 @@ func quernRow1MultiplyPairs_float64(r *host6.Run, base, half, n int, l lines, ta
 	}
 }
 
-//line quern_gen.go:3611:1
+//line quern_gen.go:3609:1
 func quernPlainHost_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_host_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -4133,7 +4131,7 @@ func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel
 	}
 }
 
-//line quern_gen.go:4137:1
+//line quern_gen.go:4135:1
 func quernPlainHost_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_host_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -4659,7 +4657,7 @@ func quernRow1Host_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel
 	}
 }
 
-//line quern_gen.go:4663:1
+//line quern_gen.go:4661:1
 func quernPlainHostForward_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[float32](r, 6), host6.Slice[kernel.Vec2[float32]](r, 7)
 	host6.Plain(r, func(t kernel.Thread) { quern_hostForward_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -5087,7 +5085,7 @@ func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch [
 	}
 }
 
-//line quern_gen.go:5091:1
+//line quern_gen.go:5089:1
 func quernPlainHostForward_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[float64](r, 6), host6.Slice[kernel.Vec2[float64]](r, 7)
 	host6.Plain(r, func(t kernel.Thread) { quern_hostForward_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -5515,7 +5513,7 @@ func quernRow1HostForward_float64(r *host6.Run, t2, size2, blockX int, scratch [
 	}
 }
 
-//line quern_gen.go:5519:1
+//line quern_gen.go:5517:1
 func quernPlainHostInverse_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6), host6.Slice[float32](r, 7)
 	host6.Plain(r, func(t kernel.Thread) { quern_hostInverse_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -5979,7 +5977,7 @@ func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch [
 	}
 }
 
-//line quern_gen.go:5983:1
+//line quern_gen.go:5981:1
 func quernPlainHostInverse_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6), host6.Slice[float64](r, 7)
 	host6.Plain(r, func(t kernel.Thread) { quern_hostInverse_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -6443,7 +6441,7 @@ func quernRow1HostInverse_float64(r *host6.Run, t2, size2, blockX int, scratch [
 	}
 }
 
-//line quern_gen.go:6447:1
+//line quern_gen.go:6445:1
 func quernPlainHostChirp_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6), host6.Slice[kernel.Vec2[float32]](r, 7), host6.Slice[kernel.Vec2[float32]](r, 8)
 	host6.Plain(r, func(t kernel.Thread) { quern_hostChirp_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -7142,7 +7140,7 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 	}
 }
 
-//line quern_gen.go:7146:1
+//line quern_gen.go:7144:1
 func quernPlainHostChirp_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6), host6.Slice[kernel.Vec2[float64]](r, 7), host6.Slice[kernel.Vec2[float64]](r, 8)
 	host6.Plain(r, func(t kernel.Thread) { quern_hostChirp_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -7841,7 +7839,7 @@ func quernRow1HostChirp_float64(r *host6.Run, t2, size2, blockX int, scratch []k
 	}
 }
 
-//line quern_gen.go:7845:1
+//line quern_gen.go:7843:1
 func quernPlainRealRead_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[float32](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realRead_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -7994,7 +7992,7 @@ func quernRow1RealRead_float32(r *host6.Run, base int, l lines, p *pass, pairs b
 //line kernels_real.go:58:30000
 }
 
-//line quern_gen.go:7998:1
+//line quern_gen.go:7996:1
 func quernPlainRealRead_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[float64](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realRead_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -8147,7 +8145,7 @@ func quernRow1RealRead_float64(r *host6.Run, base int, l lines, p *pass, pairs b
 //line kernels_real.go:58:30000
 }
 
-//line quern_gen.go:8151:1
+//line quern_gen.go:8149:1
 func quernPlainRealSplit_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realSplit_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8267,7 +8265,7 @@ func quernRow1RealSplit_float32(r *host6.Run, base int, l lines, p *pass, n int,
 //line kernels_real.go:76:30000
 }
 
-//line quern_gen.go:8271:1
+//line quern_gen.go:8269:1
 func quernPlainRealSplit_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realSplit_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8387,7 +8385,7 @@ func quernRow1RealSplit_float64(r *host6.Run, base int, l lines, p *pass, n int,
 //line kernels_real.go:76:30000
 }
 
-//line quern_gen.go:8391:1
+//line quern_gen.go:8389:1
 func quernPlainRealMerge_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realMerge_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8554,7 +8552,7 @@ func quernRow1RealMerge_float32(r *host6.Run, base int, l lines, p *pass, n int,
 //line kernels_real.go:114
 }
 
-//line quern_gen.go:8558:1
+//line quern_gen.go:8556:1
 func quernPlainRealMerge_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6)
 	host6.Plain(r, func(t kernel.Thread) { quern_realMerge_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8721,7 +8719,7 @@ func quernRow1RealMerge_float64(r *host6.Run, base int, l lines, p *pass, n int,
 //line kernels_real.go:114
 }
 
-//line quern_gen.go:8725:1
+//line quern_gen.go:8723:1
 func quernPlainRealWrite_float32(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[float32](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realWrite_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -8838,7 +8836,7 @@ func quernRow1RealWrite_float32(r *host6.Run, base int, l lines, p *pass, in []k
 //line kernels_real.go:142
 }
 
-//line quern_gen.go:8842:1
+//line quern_gen.go:8840:1
 func quernPlainRealWrite_float64(r *host6.Run) {
 	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[float64](r, 5)
 	host6.Plain(r, func(t kernel.Thread) { quern_realWrite_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -8955,7 +8953,7 @@ func quernRow1RealWrite_float64(r *host6.Run, base int, l lines, p *pass, in []k
 //line kernels_real.go:142
 }
 
-//line quern_gen.go:8959:1
+//line quern_gen.go:8957:1
 func quernPlainPower_float32(r *host6.Run) {
 	v0, v1, v2 := host6.Value[float32](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[float32](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_power_float32(t, v0, v1, v2) })
@@ -9016,7 +9014,7 @@ func quernRow1Power_float32(r *host6.Run, base int, in []kernel.Vec2[float32], o
 	}
 }
 
-//line quern_gen.go:9020:1
+//line quern_gen.go:9018:1
 func quernPlainPower_float64(r *host6.Run) {
 	v0, v1, v2 := host6.Value[float64](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[float64](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_power_float64(t, v0, v1, v2) })
@@ -9077,7 +9075,7 @@ func quernRow1Power_float64(r *host6.Run, base int, in []kernel.Vec2[float64], o
 	}
 }
 
-//line quern_gen.go:9081:1
+//line quern_gen.go:9079:1
 func quernPlainPolar_float32(r *host6.Run) {
 	v0, v1, v2 := host6.Slice[kernel.Vec2[float32]](r, 0), host6.Slice[float32](r, 1), host6.Slice[float32](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_polar_float32(t, v0, v1, v2) })
@@ -9190,7 +9188,7 @@ func quernRow1Polar_float32(r *host6.Run, base int, in []kernel.Vec2[float32], m
 //line kernels_spectrum.go:23:40000
 }
 
-//line quern_gen.go:9194:1
+//line quern_gen.go:9192:1
 func quernPlainPolar_float64(r *host6.Run) {
 	v0, v1, v2 := host6.Slice[kernel.Vec2[float64]](r, 0), host6.Slice[float64](r, 1), host6.Slice[float64](r, 2)
 	host6.Plain(r, func(t kernel.Thread) { quern_polar_float64(t, v0, v1, v2) })
@@ -9303,7 +9301,7 @@ func quernRow1Polar_float64(r *host6.Run, base int, in []kernel.Vec2[float64], m
 //line kernels_spectrum.go:23:40000
 }
 
-//line quern_gen.go:9307:1
+//line quern_gen.go:9305:1
 func quernPlainRotate_uint32(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[uint32](r, 2), host6.Slice[uint32](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_rotate_uint32(t, v0, v1, v2, v3) })
@@ -9505,7 +9503,7 @@ func quernRow1Rotate_uint32(r *host6.Run, base, total int, out []uint32, n int, 
 //line kernels_spectrum.go:47:40000
 }
 
-//line quern_gen.go:9509:1
+//line quern_gen.go:9507:1
 func quernPlainRotate_uint64(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[uint64](r, 2), host6.Slice[uint64](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_rotate_uint64(t, v0, v1, v2, v3) })
@@ -9707,7 +9705,7 @@ func quernRow1Rotate_uint64(r *host6.Run, base, total int, out []uint64, n int, 
 //line kernels_spectrum.go:47:40000
 }
 
-//line quern_gen.go:9711:1
+//line quern_gen.go:9709:1
 func quernPlainRotate_2_uint64(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[[2]uint64](r, 2), host6.Slice[[2]uint64](r, 3)
 	host6.Plain(r, func(t kernel.Thread) { quern_rotate_2_uint64(t, v0, v1, v2, v3) })

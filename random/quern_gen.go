@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/random",
 	Archive: quern_gen_zip,
-	Sum:     "7bf6fb6d9aa421677a1b34dd2867d55805795ff8068634a48d87bff75d5f3141",
+	Sum:     "cf668d30d59b3019d441d5d1acde52f875021350dd39d22f7e4e9fdbc6a45265",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: quern_gen_zip,
-	Sum:     "2ab57ddaa3e32b47421c1ed3ea97ad1ce99b06f652ae25cc254f4661879bfb41",
+	Sum:     "3b15637abc017d3b5e6009479841a9cb55ab1e8acbd4058098f367ac6070ca9c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

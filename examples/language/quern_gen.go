@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "70f3b4e784ce54b69ec4c5ec0826b70b2a1eb03389b8467973e235538d06bc61",
+	Sum:     "930a036a03576095213293d2162c0bc50f2c66d7d5f9e449919bbf305a98187d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

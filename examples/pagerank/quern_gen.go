@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: quern_gen_zip,
-	Sum:     "0dc0c4bd479d2524b9cb67b271445ed7ad34fe6c45010d713334c5710fec2616",
+	Sum:     "1a03cbc7483f3a2e44285300c58498b158e48241d0836caf54d731d903636c5e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

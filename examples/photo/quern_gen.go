@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: quern_gen_zip,
-	Sum:     "c59773f6a2f6a8f195501156cc71a74a0c24383b2f7de20b9f7d5a0be3c4c7eb",
+	Sum:     "d78a21048b4a6bf1396a6712a09447696feddd8275b79cb21dceacda3a34b5e5",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

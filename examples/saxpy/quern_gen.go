@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/saxpy",
 	Archive: quern_gen_zip,
-	Sum:     "2ea33740153ecd7d6adc72ab7ee4e8edaf21a9673f39c5a69d051f9426409f67",
+	Sum:     "e45907b22e3bbbe35e6549630b9639aabcf2e40750ee34bbad851be15aa07bc1",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

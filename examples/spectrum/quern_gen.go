@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/spectrum",
 	Archive: quern_gen_zip,
-	Sum:     "1e02ea3a59f68f1a51e02fe47ee97655f02bf074633b32da4a888e549f88d0dc",
+	Sum:     "359c0c66c8c651489ca5d4f755d2b843a3e0208029d88378536432a1445cba15",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

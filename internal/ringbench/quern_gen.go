@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: quern_gen_zip,
-	Sum:     "279907b317210334eebe37f06c8dfed06022dcdc3fd2916575315dd1b6fde204",
+	Sum:     "4f165c91b88314b3b0b8a2af1dfa0ec5098e361095ce7dbc56027f08f809b75f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

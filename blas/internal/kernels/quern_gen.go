@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "b6dd5602e8c297e770115bce78d0f3d7ed06fba15c0794c29ead9f08dd4edcba",
+	Sum:     "d334b55563c0f2da69ec1cbe3021d1268ba96a111a14e506997bc626abd460d8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

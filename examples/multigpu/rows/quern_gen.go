@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: quern_gen_zip,
-	Sum:     "28f06a71444bc880a6c9fd0979853e1bee67bafcd814abf129a7a26871392051",
+	Sum:     "03636d3aefc34162ed6c2e63e9ac0f902dc99570592ab5f8b917386e08d67fc0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

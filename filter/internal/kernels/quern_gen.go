@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "295c843333873f496ea75a12c79b53232b5f40c42259734cddbce2cb1027459a",
+	Sum:     "be7a90489acbe8ed21497baeb2ce2fce1458406ef52af58e4f06d7f680cb1603",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -2563,7 +2563,7 @@ func LaunchMedianSelectCPU[T uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 }
 
 var quernWarp_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "warp[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:72",
+	Name: "warp[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:65",
 	Entry: "warp_uint8",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2582,7 +2582,7 @@ var quernWarp_uint8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 10, 5, 1, 4, 1, 8, 5, 3, 1, 8, 4, 1, 10, 4, 9, 2147483647, 1, 5, 1, 10, 5, 1, 10, 4, 9, 2147483647, 1, 4, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 9, 1, 1, 8, 1, 9, 3, 9, 2}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 10, 5, 1, 4, 1, 8, 5, 3, 1, 8, 4, 1, 10, 4, 9, 2147483647, 1, 5, 1, 10, 5, 1, 10, 4, 9, 2147483647, 1, 4, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
@@ -2595,7 +2595,7 @@ var quernWarp_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernWarp_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "warp[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:72",
+	Name: "warp[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:65",
 	Entry: "warp_uint16",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2614,7 +2614,7 @@ var quernWarp_uint16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 10, 5, 1, 4, 1, 8, 5, 3, 1, 8, 4, 1, 10, 4, 9, 2147483647, 1, 5, 1, 10, 5, 1, 10, 4, 9, 2147483647, 1, 4, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 9, 1, 1, 8, 1, 9, 3, 9, 2}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 10, 5, 1, 4, 1, 8, 5, 3, 1, 8, 4, 1, 10, 4, 9, 2147483647, 1, 5, 1, 10, 5, 1, 10, 4, 9, 2147483647, 1, 4, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
@@ -2627,7 +2627,7 @@ var quernWarp_uint16 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernWarp_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "warp[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:72",
+	Name: "warp[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:65",
 	Entry: "warp_float32",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2646,7 +2646,7 @@ var quernWarp_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 10, 5, 1, 4, 1, 8, 5, 3, 1, 8, 4, 1, 10, 4, 9, 2147483647, 1, 5, 1, 10, 5, 1, 10, 4, 9, 2147483647, 1, 4, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 1, 8, 9, 1, 1, 8, 1, 9, 3, 9, 2}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 10, 5, 1, 4, 1, 8, 5, 3, 1, 8, 4, 1, 10, 4, 9, 2147483647, 1, 5, 1, 10, 5, 1, 10, 4, 9, 2147483647, 1, 4, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, 2, 1, 6, 5, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "boundary.go", Line: 43, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
@@ -2695,7 +2695,7 @@ func LaunchWarp[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9]floa
 }
 
 var quernWarpCubic_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpCubic[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:117",
+	Name: "warpCubic[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:110",
 	Entry: "warpCubic_uint8",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2727,7 +2727,7 @@ var quernWarpCubic_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernWarpCubic_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpCubic[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:117",
+	Name: "warpCubic[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:110",
 	Entry: "warpCubic_uint16",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2759,7 +2759,7 @@ var quernWarpCubic_uint16 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernWarpCubic_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpCubic[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:117",
+	Name: "warpCubic[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:110",
 	Entry: "warpCubic_float32",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2823,7 +2823,7 @@ func LaunchWarpCubic[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9
 }
 
 var quernWarpLanczos_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpLanczos[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:184",
+	Name: "warpLanczos[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:177",
 	Entry: "warpLanczos_uint8",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2855,7 +2855,7 @@ var quernWarpLanczos_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernWarpLanczos_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpLanczos[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:184",
+	Name: "warpLanczos[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:177",
 	Entry: "warpLanczos_uint16",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2887,7 +2887,7 @@ var quernWarpLanczos_uint16 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernWarpLanczos_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "warpLanczos[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:184",
+	Name: "warpLanczos[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:177",
 	Entry: "warpLanczos_float32",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Struct, Type: "[9]float64", Size: 72},
@@ -2951,7 +2951,7 @@ func LaunchWarpLanczos[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m 
 }
 
 var quernShrink_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "shrink[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:243",
+	Name: "shrink[uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:236",
 	Entry: "shrink_uint8",
 	Params: []compiled.Param{
 		{Name: "dw", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2975,7 +2975,7 @@ var quernShrink_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernShrink_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "shrink[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:243",
+	Name: "shrink[uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:236",
 	Entry: "shrink_uint16",
 	Params: []compiled.Param{
 		{Name: "dw", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2999,7 +2999,7 @@ var quernShrink_uint16 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernShrink_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "shrink[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:243",
+	Name: "shrink[float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:236",
 	Entry: "shrink_float32",
 	Params: []compiled.Param{
 		{Name: "dw", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -3055,7 +3055,7 @@ func LaunchShrink[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, dw, dh,
 }
 
 var quernConvert_float32_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[float32,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:271",
+	Name: "convert[float32,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_float32_uint8",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3072,12 +3072,12 @@ var quernConvert_float32_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3086,7 +3086,7 @@ var quernConvert_float32_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_float32_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[float32,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:271",
+	Name: "convert[float32,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_float32_uint16",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3103,12 +3103,12 @@ var quernConvert_float32_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3117,7 +3117,7 @@ var quernConvert_float32_uint16 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint8_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint8,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:271",
+	Name: "convert[uint8,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint8_float32",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3134,12 +3134,12 @@ var quernConvert_uint8_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3148,7 +3148,7 @@ var quernConvert_uint8_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint16_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint16,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:271",
+	Name: "convert[uint16,float32]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint16_float32",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3165,12 +3165,12 @@ var quernConvert_uint16_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3179,7 +3179,7 @@ var quernConvert_uint16_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint16_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint16,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:271",
+	Name: "convert[uint16,uint8]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint16_uint8",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3196,12 +3196,12 @@ var quernConvert_uint16_uint8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -3210,7 +3210,7 @@ var quernConvert_uint16_uint8 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernConvert_uint8_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "convert[uint8,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:271",
+	Name: "convert[uint8,uint16]", Package: "quern.dev/filter/internal/kernels", Pos: "warp.go:264",
 	Entry: "convert_uint8_uint16",
 	Params: []compiled.Param{
 		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -3227,12 +3227,12 @@ var quernConvert_uint8_uint16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 6, 3, 1, 2, 4, 1, 3, 1, 4, 5, 4, 1, 4, 1, 6, 3, 1, 2, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 4, 5, 4, 7, 1, 4, 1, 6, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 4, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 5, 1, 7, 3, 1, 2, 4, 1, 3, 1, 5, 5, 4, 1, 5, 1, 7, 3, 1, 2, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 1, 3, 1, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 3, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 2, 1, 3, 1, 5, 5, 3, 1, 5, 4, 9, 2147483648, 1, 3, 1, 5, 5, 1, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 48},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 276, Col: 2},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 48},
+			{Kind: compiled.IndexSite, File: "warp.go", Line: 269, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -18807,195 +18807,195 @@ func quernRow1Warp_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 fl
 		t1 := float64(px)
 		t8 := start + px*c
 		t40 := t1 + 1
-//line warp.go:72:80000
+//line warp.go:65:80000
 		m2 := *m
-//line warp.go:74:80000
+//line warp.go:67:80000
 		if px >= dw || py >= dh {
-//line warp.go:75:80000
+//line warp.go:68:80000
 			continue
-//line warp.go:76:80000
+//line warp.go:69:80000
 		}
-//line warp.go:78:80000
+//line warp.go:71:80000
 		t3 := &m2
-//line warp.go:78:80000
+//line warp.go:71:80000
 		u, v := locate(t3, t1, t2)
-//line warp.go:79:80000
+//line warp.go:72:80000
 		u2 := u
-//line warp.go:80:80000
+//line warp.go:73:80000
 		v2 := v
-//line warp.go:79:80000
+//line warp.go:72:80000
 		out := dst[t8:]
-//line warp.go:81:80000
+//line warp.go:74:80000
 		if interpolation == 0 {
-//line warp.go:82:80000
+//line warp.go:75:80000
 			t10 := host.Int64[int](math.Floor(u2 + 0.5))
-//line warp.go:83:80000
+//line warp.go:76:80000
 			t11 := host.Int64[int](math.Floor(v2 + 0.5))
-//line warp.go:84:80000
+//line warp.go:77:80000
 			ix := t10
-//line warp.go:85:80000
+//line warp.go:78:80000
 			iy := t11
-//line warp.go:83:80000
+//line warp.go:76:80000
 			t13 := ix
-//line warp.go:83:80000
+//line warp.go:76:80000
 			result0 := inside(mode, t13, w)
-//line warp.go:84:80000
+//line warp.go:77:80000
 			t16 := result0
-//line warp.go:85:80000
+//line warp.go:78:80000
 			t18 := iy
-//line warp.go:83:80000
+//line warp.go:76:80000
 			result02 := inside(mode, t18, h)
-//line warp.go:84:80000
+//line warp.go:77:80000
 			t21 := result02
-//line warp.go:85:80000
+//line warp.go:78:80000
 			ix = t16
-//line warp.go:86:80000
+//line warp.go:79:80000
 			iy = t21
-//line warp.go:84:80000
+//line warp.go:77:80000
 			for channel := 0; channel < c; channel++ {
-//line warp.go:85:80000
+//line warp.go:78:80000
 				result03 := quernFunc1Warp_uint8(value)
-//line warp.go:86:80000
+//line warp.go:79:80000
 				p := result03
-//line warp.go:86:80000
+//line warp.go:79:80000
 				if ix >= 0 && iy >= 0 {
-//line warp.go:87:80000
+//line warp.go:80:80000
 					p = src[iy*srcStride+ix*c+channel]
-//line warp.go:88:80000
+//line warp.go:81:80000
 				}
-//line warp.go:89:80000
+//line warp.go:82:80000
 				out[channel] = p
-//line warp.go:90:80000
+//line warp.go:83:80000
 			}
-//line warp.go:91:80000
+//line warp.go:84:80000
 		} else if interpolation == 1 {
-//line warp.go:92:80000
+//line warp.go:85:80000
 			for channel2 := 0; channel2 < c; channel2++ {
-//line warp.go:93:80000
+//line warp.go:86:80000
 				t28 := u2
-//line warp.go:94:80000
+//line warp.go:87:80000
 				t29 := v2
-//line warp.go:95:80000
+//line warp.go:88:80000
 				t30 := channel2
-//line warp.go:93:80000
+//line warp.go:86:80000
 				result04 := quernFunc2Warp_uint8(mode, value, t28, t29, t30, w, h, c, srcStride, src)
-//line warp.go:94:80000
+//line warp.go:87:80000
 				t37 := result04
-//line warp.go:93:80000
+//line warp.go:86:80000
 				result05 := quernFunc1Warp_uint8(t37)
-//line warp.go:93:80000
+//line warp.go:86:80000
 				out[channel2] = result05
-//line warp.go:94:80000
+//line warp.go:87:80000
 			}
-//line warp.go:95:80000
+//line warp.go:88:80000
 		} else {
-//line warp.go:97:80000
+//line warp.go:90:80000
 			t39 := &m2
-//line warp.go:97:80000
+//line warp.go:90:80000
 			u3, v3 := locate(t39, t40, t2)
-//line warp.go:98:80000
+//line warp.go:91:80000
 			u1 := u3
-//line warp.go:99:80000
+//line warp.go:92:80000
 			v1 := v3
-//line warp.go:98:80000
+//line warp.go:91:80000
 			t44 := &m2
-//line warp.go:98:80000
+//line warp.go:91:80000
 			u4, v4 := locate(t44, t1, t46)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			u22 := u4
-//line warp.go:100:80000
+//line warp.go:93:80000
 			v22 := v4
-//line warp.go:99:80000
+//line warp.go:92:80000
 			t49 := math.Abs(u1 - u2)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t50 := math.Abs(v1 - v2)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result06 := math.Max(t49, t50)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t52 := result06
-//line warp.go:101:80000
+//line warp.go:94:80000
 			t53 := math.Abs(u22 - u2)
-//line warp.go:102:80000
+//line warp.go:95:80000
 			t54 := math.Abs(v22 - v2)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result07 := math.Max(t53, t54)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t56 := result07
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result08 := math.Max(t52, t56)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			size := result08
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t58 := size
-//line warp.go:100:80000
+//line warp.go:93:80000
 			result09 := math.Min(t58, 16)
-//line warp.go:101:80000
+//line warp.go:94:80000
 			t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
-//line warp.go:102:80000
+//line warp.go:95:80000
 			result010 := min(max(t60, 1), 16)
-//line warp.go:103:80000
+//line warp.go:96:80000
 			n := result010
-//line warp.go:101:80000
+//line warp.go:94:80000
 			for channel3 := 0; channel3 < c; channel3++ {
-//line warp.go:102:80000
+//line warp.go:95:80000
 				if r.Halted() {
-//line warp.go:101:80000
+//line warp.go:94:80000
 					r.Halt()
-//line warp.go:102:80000
+//line warp.go:95:80000
 				}
-//line warp.go:102:80000
+//line warp.go:95:80000
 				var sum float32
-//line warp.go:103:80000
+//line warp.go:96:80000
 				t63 := n * n
-//line warp.go:104:80000
+//line warp.go:97:80000
 				for k := 0; k < t63; k++ {
-//line warp.go:105:80000
+//line warp.go:98:80000
 					if r.Halted() {
-//line warp.go:103:80000
+//line warp.go:96:80000
 						r.Halt()
-//line warp.go:104:80000
+//line warp.go:97:80000
 					}
-//line warp.go:104:80000
+//line warp.go:97:80000
 					j := k / n
-//line warp.go:105:80000
+//line warp.go:98:80000
 					i := k - j*n
-//line warp.go:106:80000
+//line warp.go:99:80000
 					t64 := &m2
-//line warp.go:107:80000
+//line warp.go:100:80000
 					t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
-//line warp.go:108:80000
+//line warp.go:101:80000
 					t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
-//line warp.go:106:80000
+//line warp.go:99:80000
 					u5, v5 := locate(t64, t65, t66)
-//line warp.go:107:80000
+//line warp.go:100:80000
 					u6 := u5
-//line warp.go:108:80000
+//line warp.go:101:80000
 					v6 := v5
-//line warp.go:107:80000
+//line warp.go:100:80000
 					t71 := u6
-//line warp.go:108:80000
+//line warp.go:101:80000
 					t72 := v6
-//line warp.go:109:80000
+//line warp.go:102:80000
 					t73 := channel3
-//line warp.go:107:80000
+//line warp.go:100:80000
 					result011 := quernFunc2Warp_uint8(mode, value, t71, t72, t73, w, h, c, srcStride, src)
-//line warp.go:108:80000
+//line warp.go:101:80000
 					sum += result011
-//line warp.go:109:80000
+//line warp.go:102:80000
 				}
-//line warp.go:109:80000
+//line warp.go:102:80000
 				t80 := sum / float32(n*n)
-//line warp.go:109:80000
+//line warp.go:102:80000
 				result012 := quernFunc1Warp_uint8(t80)
-//line warp.go:109:80000
+//line warp.go:102:80000
 				out[channel3] = result012
-//line warp.go:110:80000
+//line warp.go:103:80000
 			}
-//line warp.go:111:80000
+//line warp.go:104:80000
 		}
-//line warp.go:112:80000
+//line warp.go:105:80000
 	}
-//line warp.go:113:80000
+//line warp.go:106:80000
 }
 
 // quernFunc1Warp_uint8 is kernels.round.
@@ -19036,127 +19036,111 @@ func quernFunc2Warp_uint8(mode int, value float32, u float64, v float64, channel
 //line warp.go:49:80000
 	fy := result12
 //line warp.go:48:80000
-	p := [2]float32{}
+	t7 := mode
 //line warp.go:49:80000
-	q := [2]float32{}
-//line warp.go:49:80000
-	if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
+	t8 := value
 //line warp.go:50:80000
-		i := y*stride + x*c + channel
+	t9 := x
 //line warp.go:51:80000
-		p = [2]float32{float32(src[i]), float32(src[i+c])}
+	t10 := y
 //line warp.go:52:80000
-		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
+	t11 := channel
 //line warp.go:53:80000
-	} else {
+	t12 := w
 //line warp.go:54:80000
-		t7 := mode
+	t13 := h
 //line warp.go:55:80000
-		t8 := value
+	t14 := c
 //line warp.go:56:80000
-		t9 := x
+	t15 := stride
 //line warp.go:57:80000
-		t10 := y
-//line warp.go:58:80000
-		t11 := channel
-//line warp.go:59:80000
-		t12 := w
-//line warp.go:60:80000
-		t13 := h
-//line warp.go:61:80000
-		t14 := c
-//line warp.go:62:80000
-		t15 := stride
-//line warp.go:63:80000
-		t16 := src
+	t16 := src
+//line warp.go:48:80000
+	result03 := at[uint8](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+//line warp.go:49:80000
+	a := result03
+//line warp.go:49:80000
+	t18 := mode
+//line warp.go:50:80000
+	t19 := value
+//line warp.go:51:80000
+	t20 := x + 1
+//line warp.go:52:80000
+	t21 := y
+//line warp.go:53:80000
+	t22 := channel
 //line warp.go:54:80000
-		result03 := at[uint8](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+	t23 := w
 //line warp.go:55:80000
-		p[0] = result03
+	t24 := h
+//line warp.go:56:80000
+	t25 := c
+//line warp.go:57:80000
+	t26 := stride
+//line warp.go:58:80000
+	t27 := src
+//line warp.go:49:80000
+	result04 := at[uint8](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+//line warp.go:50:80000
+	b := result04
+//line warp.go:50:80000
+	top := a + fx*(b-a)
+//line warp.go:51:80000
+	t29 := mode
+//line warp.go:52:80000
+	t30 := value
+//line warp.go:53:80000
+	t31 := x
+//line warp.go:54:80000
+	t32 := y + 1
 //line warp.go:55:80000
-		t18 := mode
+	t33 := channel
 //line warp.go:56:80000
-		t19 := value
+	t34 := w
 //line warp.go:57:80000
-		t20 := x + 1
+	t35 := h
 //line warp.go:58:80000
-		t21 := y
+	t36 := c
 //line warp.go:59:80000
-		t22 := channel
+	t37 := stride
 //line warp.go:60:80000
-		t23 := w
-//line warp.go:61:80000
-		t24 := h
-//line warp.go:62:80000
-		t25 := c
-//line warp.go:63:80000
-		t26 := stride
-//line warp.go:64:80000
-		t27 := src
+	t38 := src
+//line warp.go:51:80000
+	result05 := at[uint8](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
+//line warp.go:52:80000
+	a = result05
+//line warp.go:52:80000
+	t40 := mode
+//line warp.go:53:80000
+	t41 := value
+//line warp.go:54:80000
+	t42 := x + 1
 //line warp.go:55:80000
-		result04 := at[uint8](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+	t43 := y + 1
 //line warp.go:56:80000
-		p[1] = result04
-//line warp.go:56:80000
-		t29 := mode
+	t44 := channel
 //line warp.go:57:80000
-		t30 := value
+	t45 := w
 //line warp.go:58:80000
-		t31 := x
+	t46 := h
 //line warp.go:59:80000
-		t32 := y + 1
+	t47 := c
 //line warp.go:60:80000
-		t33 := channel
+	t48 := stride
 //line warp.go:61:80000
-		t34 := w
-//line warp.go:62:80000
-		t35 := h
-//line warp.go:63:80000
-		t36 := c
-//line warp.go:64:80000
-		t37 := stride
-//line warp.go:65:80000
-		t38 := src
-//line warp.go:56:80000
-		result05 := at[uint8](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
-//line warp.go:57:80000
-		q[0] = result05
-//line warp.go:57:80000
-		t40 := mode
-//line warp.go:58:80000
-		t41 := value
-//line warp.go:59:80000
-		t42 := x + 1
-//line warp.go:60:80000
-		t43 := y + 1
-//line warp.go:61:80000
-		t44 := channel
-//line warp.go:62:80000
-		t45 := w
-//line warp.go:63:80000
-		t46 := h
-//line warp.go:64:80000
-		t47 := c
-//line warp.go:65:80000
-		t48 := stride
-//line warp.go:66:80000
-		t49 := src
-//line warp.go:57:80000
-		result06 := at[uint8](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
-//line warp.go:58:80000
-		q[1] = result06
-//line warp.go:59:80000
-	}
-//line warp.go:59:80000
-	top := p[0] + fx*(p[1]-p[0])
-//line warp.go:60:80000
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top)
-//line warp.go:61:80000
+	t49 := src
+//line warp.go:52:80000
+	result06 := at[uint8](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
+//line warp.go:53:80000
+	b = result06
+//line warp.go:53:80000
+	return top + fy*(a+fx*(b-a)-top)
+//line warp.go:54:80000
 }
 
 // quernFunc3Warp_uint8 is kernels.split.
 //
-//line quern_gen.go:19160:1
+//line quern_gen.go:19144:1
 func quernFunc3Warp_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -19167,7 +19151,7 @@ func quernFunc3Warp_uint8(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:19171:1
+//line quern_gen.go:19155:1
 func quernPlainWarp_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[uint16](r, 11), host.Slice[uint16](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -19213,200 +19197,200 @@ func quernRow1Warp_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 f
 		t1 := float64(px)
 		t8 := start + px*c
 		t40 := t1 + 1
-//line warp.go:72:80000
+//line warp.go:65:80000
 		m2 := *m
-//line warp.go:74:80000
+//line warp.go:67:80000
 		if px >= dw || py >= dh {
-//line warp.go:75:80000
+//line warp.go:68:80000
 			continue
-//line warp.go:76:80000
+//line warp.go:69:80000
 		}
-//line warp.go:78:80000
+//line warp.go:71:80000
 		t3 := &m2
-//line warp.go:78:80000
+//line warp.go:71:80000
 		u, v := locate(t3, t1, t2)
-//line warp.go:79:80000
+//line warp.go:72:80000
 		u2 := u
-//line warp.go:80:80000
+//line warp.go:73:80000
 		v2 := v
-//line warp.go:79:80000
+//line warp.go:72:80000
 		out := dst[t8:]
-//line warp.go:81:80000
+//line warp.go:74:80000
 		if interpolation == 0 {
-//line warp.go:82:80000
+//line warp.go:75:80000
 			t10 := host.Int64[int](math.Floor(u2 + 0.5))
-//line warp.go:83:80000
+//line warp.go:76:80000
 			t11 := host.Int64[int](math.Floor(v2 + 0.5))
-//line warp.go:84:80000
+//line warp.go:77:80000
 			ix := t10
-//line warp.go:85:80000
+//line warp.go:78:80000
 			iy := t11
-//line warp.go:83:80000
+//line warp.go:76:80000
 			t13 := ix
-//line warp.go:83:80000
+//line warp.go:76:80000
 			result0 := inside(mode, t13, w)
-//line warp.go:84:80000
+//line warp.go:77:80000
 			t16 := result0
-//line warp.go:85:80000
+//line warp.go:78:80000
 			t18 := iy
-//line warp.go:83:80000
+//line warp.go:76:80000
 			result02 := inside(mode, t18, h)
-//line warp.go:84:80000
+//line warp.go:77:80000
 			t21 := result02
-//line warp.go:85:80000
+//line warp.go:78:80000
 			ix = t16
-//line warp.go:86:80000
+//line warp.go:79:80000
 			iy = t21
-//line warp.go:84:80000
+//line warp.go:77:80000
 			for channel := 0; channel < c; channel++ {
-//line warp.go:85:80000
+//line warp.go:78:80000
 				result03 := quernFunc1Warp_uint16(value)
-//line warp.go:86:80000
+//line warp.go:79:80000
 				p := result03
-//line warp.go:86:80000
+//line warp.go:79:80000
 				if ix >= 0 && iy >= 0 {
-//line warp.go:87:80000
+//line warp.go:80:80000
 					p = src[iy*srcStride+ix*c+channel]
-//line warp.go:88:80000
+//line warp.go:81:80000
 				}
-//line warp.go:89:80000
+//line warp.go:82:80000
 				out[channel] = p
-//line warp.go:90:80000
+//line warp.go:83:80000
 			}
-//line warp.go:91:80000
+//line warp.go:84:80000
 		} else if interpolation == 1 {
-//line warp.go:92:80000
+//line warp.go:85:80000
 			for channel2 := 0; channel2 < c; channel2++ {
-//line warp.go:93:80000
+//line warp.go:86:80000
 				t28 := u2
-//line warp.go:94:80000
+//line warp.go:87:80000
 				t29 := v2
-//line warp.go:95:80000
+//line warp.go:88:80000
 				t30 := channel2
-//line warp.go:93:80000
+//line warp.go:86:80000
 				result04 := quernFunc2Warp_uint16(mode, value, t28, t29, t30, w, h, c, srcStride, src)
-//line warp.go:94:80000
+//line warp.go:87:80000
 				t37 := result04
-//line warp.go:93:80000
+//line warp.go:86:80000
 				result05 := quernFunc1Warp_uint16(t37)
-//line warp.go:93:80000
+//line warp.go:86:80000
 				out[channel2] = result05
-//line warp.go:94:80000
+//line warp.go:87:80000
 			}
-//line warp.go:95:80000
+//line warp.go:88:80000
 		} else {
-//line warp.go:97:80000
+//line warp.go:90:80000
 			t39 := &m2
-//line warp.go:97:80000
+//line warp.go:90:80000
 			u3, v3 := locate(t39, t40, t2)
-//line warp.go:98:80000
+//line warp.go:91:80000
 			u1 := u3
-//line warp.go:99:80000
+//line warp.go:92:80000
 			v1 := v3
-//line warp.go:98:80000
+//line warp.go:91:80000
 			t44 := &m2
-//line warp.go:98:80000
+//line warp.go:91:80000
 			u4, v4 := locate(t44, t1, t46)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			u22 := u4
-//line warp.go:100:80000
+//line warp.go:93:80000
 			v22 := v4
-//line warp.go:99:80000
+//line warp.go:92:80000
 			t49 := math.Abs(u1 - u2)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t50 := math.Abs(v1 - v2)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result06 := math.Max(t49, t50)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t52 := result06
-//line warp.go:101:80000
+//line warp.go:94:80000
 			t53 := math.Abs(u22 - u2)
-//line warp.go:102:80000
+//line warp.go:95:80000
 			t54 := math.Abs(v22 - v2)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result07 := math.Max(t53, t54)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t56 := result07
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result08 := math.Max(t52, t56)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			size := result08
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t58 := size
-//line warp.go:100:80000
+//line warp.go:93:80000
 			result09 := math.Min(t58, 16)
-//line warp.go:101:80000
+//line warp.go:94:80000
 			t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
-//line warp.go:102:80000
+//line warp.go:95:80000
 			result010 := min(max(t60, 1), 16)
-//line warp.go:103:80000
+//line warp.go:96:80000
 			n := result010
-//line warp.go:101:80000
+//line warp.go:94:80000
 			for channel3 := 0; channel3 < c; channel3++ {
-//line warp.go:102:80000
+//line warp.go:95:80000
 				if r.Halted() {
-//line warp.go:101:80000
+//line warp.go:94:80000
 					r.Halt()
-//line warp.go:102:80000
+//line warp.go:95:80000
 				}
-//line warp.go:102:80000
+//line warp.go:95:80000
 				var sum float32
-//line warp.go:103:80000
+//line warp.go:96:80000
 				t63 := n * n
-//line warp.go:104:80000
+//line warp.go:97:80000
 				for k := 0; k < t63; k++ {
-//line warp.go:105:80000
+//line warp.go:98:80000
 					if r.Halted() {
-//line warp.go:103:80000
+//line warp.go:96:80000
 						r.Halt()
-//line warp.go:104:80000
+//line warp.go:97:80000
 					}
-//line warp.go:104:80000
+//line warp.go:97:80000
 					j := k / n
-//line warp.go:105:80000
+//line warp.go:98:80000
 					i := k - j*n
-//line warp.go:106:80000
+//line warp.go:99:80000
 					t64 := &m2
-//line warp.go:107:80000
+//line warp.go:100:80000
 					t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
-//line warp.go:108:80000
+//line warp.go:101:80000
 					t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
-//line warp.go:106:80000
+//line warp.go:99:80000
 					u5, v5 := locate(t64, t65, t66)
-//line warp.go:107:80000
+//line warp.go:100:80000
 					u6 := u5
-//line warp.go:108:80000
+//line warp.go:101:80000
 					v6 := v5
-//line warp.go:107:80000
+//line warp.go:100:80000
 					t71 := u6
-//line warp.go:108:80000
+//line warp.go:101:80000
 					t72 := v6
-//line warp.go:109:80000
+//line warp.go:102:80000
 					t73 := channel3
-//line warp.go:107:80000
+//line warp.go:100:80000
 					result011 := quernFunc2Warp_uint16(mode, value, t71, t72, t73, w, h, c, srcStride, src)
-//line warp.go:108:80000
+//line warp.go:101:80000
 					sum += result011
-//line warp.go:109:80000
+//line warp.go:102:80000
 				}
-//line warp.go:109:80000
+//line warp.go:102:80000
 				t80 := sum / float32(n*n)
-//line warp.go:109:80000
+//line warp.go:102:80000
 				result012 := quernFunc1Warp_uint16(t80)
-//line warp.go:109:80000
+//line warp.go:102:80000
 				out[channel3] = result012
-//line warp.go:110:80000
+//line warp.go:103:80000
 			}
-//line warp.go:111:80000
+//line warp.go:104:80000
 		}
-//line warp.go:112:80000
+//line warp.go:105:80000
 	}
-//line warp.go:113:80000
+//line warp.go:106:80000
 }
 
 // quernFunc1Warp_uint16 is kernels.round.
 //
-//line quern_gen.go:19410:1
+//line quern_gen.go:19394:1
 func quernFunc1Warp_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -19423,7 +19407,7 @@ func quernFunc1Warp_uint16(v float32) uint16 {
 
 // quernFunc2Warp_uint16 is kernels.bilinear.
 //
-//line quern_gen.go:19427:1
+//line quern_gen.go:19411:1
 func quernFunc2Warp_uint16(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []uint16) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -19442,127 +19426,111 @@ func quernFunc2Warp_uint16(mode int, value float32, u float64, v float64, channe
 //line warp.go:49:80000
 	fy := result12
 //line warp.go:48:80000
-	p := [2]float32{}
+	t7 := mode
 //line warp.go:49:80000
-	q := [2]float32{}
-//line warp.go:49:80000
-	if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
+	t8 := value
 //line warp.go:50:80000
-		i := y*stride + x*c + channel
+	t9 := x
 //line warp.go:51:80000
-		p = [2]float32{float32(src[i]), float32(src[i+c])}
+	t10 := y
 //line warp.go:52:80000
-		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
+	t11 := channel
 //line warp.go:53:80000
-	} else {
+	t12 := w
 //line warp.go:54:80000
-		t7 := mode
+	t13 := h
 //line warp.go:55:80000
-		t8 := value
+	t14 := c
 //line warp.go:56:80000
-		t9 := x
+	t15 := stride
 //line warp.go:57:80000
-		t10 := y
-//line warp.go:58:80000
-		t11 := channel
-//line warp.go:59:80000
-		t12 := w
-//line warp.go:60:80000
-		t13 := h
-//line warp.go:61:80000
-		t14 := c
-//line warp.go:62:80000
-		t15 := stride
-//line warp.go:63:80000
-		t16 := src
+	t16 := src
+//line warp.go:48:80000
+	result03 := at[uint16](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+//line warp.go:49:80000
+	a := result03
+//line warp.go:49:80000
+	t18 := mode
+//line warp.go:50:80000
+	t19 := value
+//line warp.go:51:80000
+	t20 := x + 1
+//line warp.go:52:80000
+	t21 := y
+//line warp.go:53:80000
+	t22 := channel
 //line warp.go:54:80000
-		result03 := at[uint16](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+	t23 := w
 //line warp.go:55:80000
-		p[0] = result03
+	t24 := h
+//line warp.go:56:80000
+	t25 := c
+//line warp.go:57:80000
+	t26 := stride
+//line warp.go:58:80000
+	t27 := src
+//line warp.go:49:80000
+	result04 := at[uint16](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+//line warp.go:50:80000
+	b := result04
+//line warp.go:50:80000
+	top := a + fx*(b-a)
+//line warp.go:51:80000
+	t29 := mode
+//line warp.go:52:80000
+	t30 := value
+//line warp.go:53:80000
+	t31 := x
+//line warp.go:54:80000
+	t32 := y + 1
 //line warp.go:55:80000
-		t18 := mode
+	t33 := channel
 //line warp.go:56:80000
-		t19 := value
+	t34 := w
 //line warp.go:57:80000
-		t20 := x + 1
+	t35 := h
 //line warp.go:58:80000
-		t21 := y
+	t36 := c
 //line warp.go:59:80000
-		t22 := channel
+	t37 := stride
 //line warp.go:60:80000
-		t23 := w
-//line warp.go:61:80000
-		t24 := h
-//line warp.go:62:80000
-		t25 := c
-//line warp.go:63:80000
-		t26 := stride
-//line warp.go:64:80000
-		t27 := src
+	t38 := src
+//line warp.go:51:80000
+	result05 := at[uint16](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
+//line warp.go:52:80000
+	a = result05
+//line warp.go:52:80000
+	t40 := mode
+//line warp.go:53:80000
+	t41 := value
+//line warp.go:54:80000
+	t42 := x + 1
 //line warp.go:55:80000
-		result04 := at[uint16](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+	t43 := y + 1
 //line warp.go:56:80000
-		p[1] = result04
-//line warp.go:56:80000
-		t29 := mode
+	t44 := channel
 //line warp.go:57:80000
-		t30 := value
+	t45 := w
 //line warp.go:58:80000
-		t31 := x
+	t46 := h
 //line warp.go:59:80000
-		t32 := y + 1
+	t47 := c
 //line warp.go:60:80000
-		t33 := channel
+	t48 := stride
 //line warp.go:61:80000
-		t34 := w
-//line warp.go:62:80000
-		t35 := h
-//line warp.go:63:80000
-		t36 := c
-//line warp.go:64:80000
-		t37 := stride
-//line warp.go:65:80000
-		t38 := src
-//line warp.go:56:80000
-		result05 := at[uint16](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
-//line warp.go:57:80000
-		q[0] = result05
-//line warp.go:57:80000
-		t40 := mode
-//line warp.go:58:80000
-		t41 := value
-//line warp.go:59:80000
-		t42 := x + 1
-//line warp.go:60:80000
-		t43 := y + 1
-//line warp.go:61:80000
-		t44 := channel
-//line warp.go:62:80000
-		t45 := w
-//line warp.go:63:80000
-		t46 := h
-//line warp.go:64:80000
-		t47 := c
-//line warp.go:65:80000
-		t48 := stride
-//line warp.go:66:80000
-		t49 := src
-//line warp.go:57:80000
-		result06 := at[uint16](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
-//line warp.go:58:80000
-		q[1] = result06
-//line warp.go:59:80000
-	}
-//line warp.go:59:80000
-	top := p[0] + fx*(p[1]-p[0])
-//line warp.go:60:80000
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top)
-//line warp.go:61:80000
+	t49 := src
+//line warp.go:52:80000
+	result06 := at[uint16](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
+//line warp.go:53:80000
+	b = result06
+//line warp.go:53:80000
+	return top + fy*(a+fx*(b-a)-top)
+//line warp.go:54:80000
 }
 
 // quernFunc3Warp_uint16 is kernels.split.
 //
-//line quern_gen.go:19566:1
+//line quern_gen.go:19534:1
 func quernFunc3Warp_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -19573,7 +19541,7 @@ func quernFunc3Warp_uint16(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:19577:1
+//line quern_gen.go:19545:1
 func quernPlainWarp_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
 	host.Plain(r, func(t kernel.Thread) { quern_warp_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
@@ -19619,200 +19587,200 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t2 
 		t1 := float64(px)
 		t8 := start + px*c
 		t40 := t1 + 1
-//line warp.go:72:80000
+//line warp.go:65:80000
 		m2 := *m
-//line warp.go:74:80000
+//line warp.go:67:80000
 		if px >= dw || py >= dh {
-//line warp.go:75:80000
+//line warp.go:68:80000
 			continue
-//line warp.go:76:80000
+//line warp.go:69:80000
 		}
-//line warp.go:78:80000
+//line warp.go:71:80000
 		t3 := &m2
-//line warp.go:78:80000
+//line warp.go:71:80000
 		u, v := locate(t3, t1, t2)
-//line warp.go:79:80000
+//line warp.go:72:80000
 		u2 := u
-//line warp.go:80:80000
+//line warp.go:73:80000
 		v2 := v
-//line warp.go:79:80000
+//line warp.go:72:80000
 		out := dst[t8:]
-//line warp.go:81:80000
+//line warp.go:74:80000
 		if interpolation == 0 {
-//line warp.go:82:80000
+//line warp.go:75:80000
 			t10 := host.Int64[int](math.Floor(u2 + 0.5))
-//line warp.go:83:80000
+//line warp.go:76:80000
 			t11 := host.Int64[int](math.Floor(v2 + 0.5))
-//line warp.go:84:80000
+//line warp.go:77:80000
 			ix := t10
-//line warp.go:85:80000
+//line warp.go:78:80000
 			iy := t11
-//line warp.go:83:80000
+//line warp.go:76:80000
 			t13 := ix
-//line warp.go:83:80000
+//line warp.go:76:80000
 			result0 := inside(mode, t13, w)
-//line warp.go:84:80000
+//line warp.go:77:80000
 			t16 := result0
-//line warp.go:85:80000
+//line warp.go:78:80000
 			t18 := iy
-//line warp.go:83:80000
+//line warp.go:76:80000
 			result02 := inside(mode, t18, h)
-//line warp.go:84:80000
+//line warp.go:77:80000
 			t21 := result02
-//line warp.go:85:80000
+//line warp.go:78:80000
 			ix = t16
-//line warp.go:86:80000
+//line warp.go:79:80000
 			iy = t21
-//line warp.go:84:80000
+//line warp.go:77:80000
 			for channel := 0; channel < c; channel++ {
-//line warp.go:85:80000
+//line warp.go:78:80000
 				result03 := round[float32](value)
-//line warp.go:86:80000
+//line warp.go:79:80000
 				p := result03
-//line warp.go:86:80000
+//line warp.go:79:80000
 				if ix >= 0 && iy >= 0 {
-//line warp.go:87:80000
+//line warp.go:80:80000
 					p = src[iy*srcStride+ix*c+channel]
-//line warp.go:88:80000
+//line warp.go:81:80000
 				}
-//line warp.go:89:80000
+//line warp.go:82:80000
 				out[channel] = p
-//line warp.go:90:80000
+//line warp.go:83:80000
 			}
-//line warp.go:91:80000
+//line warp.go:84:80000
 		} else if interpolation == 1 {
-//line warp.go:92:80000
+//line warp.go:85:80000
 			for channel2 := 0; channel2 < c; channel2++ {
-//line warp.go:93:80000
+//line warp.go:86:80000
 				t28 := u2
-//line warp.go:94:80000
+//line warp.go:87:80000
 				t29 := v2
-//line warp.go:95:80000
+//line warp.go:88:80000
 				t30 := channel2
-//line warp.go:93:80000
+//line warp.go:86:80000
 				result04 := quernFunc1Warp_float32(mode, value, t28, t29, t30, w, h, c, srcStride, src)
-//line warp.go:94:80000
+//line warp.go:87:80000
 				t37 := result04
-//line warp.go:93:80000
+//line warp.go:86:80000
 				result05 := round[float32](t37)
-//line warp.go:93:80000
+//line warp.go:86:80000
 				out[channel2] = result05
-//line warp.go:94:80000
+//line warp.go:87:80000
 			}
-//line warp.go:95:80000
+//line warp.go:88:80000
 		} else {
-//line warp.go:97:80000
+//line warp.go:90:80000
 			t39 := &m2
-//line warp.go:97:80000
+//line warp.go:90:80000
 			u3, v3 := locate(t39, t40, t2)
-//line warp.go:98:80000
+//line warp.go:91:80000
 			u1 := u3
-//line warp.go:99:80000
+//line warp.go:92:80000
 			v1 := v3
-//line warp.go:98:80000
+//line warp.go:91:80000
 			t44 := &m2
-//line warp.go:98:80000
+//line warp.go:91:80000
 			u4, v4 := locate(t44, t1, t46)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			u22 := u4
-//line warp.go:100:80000
+//line warp.go:93:80000
 			v22 := v4
-//line warp.go:99:80000
+//line warp.go:92:80000
 			t49 := math.Abs(u1 - u2)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t50 := math.Abs(v1 - v2)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result06 := math.Max(t49, t50)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t52 := result06
-//line warp.go:101:80000
+//line warp.go:94:80000
 			t53 := math.Abs(u22 - u2)
-//line warp.go:102:80000
+//line warp.go:95:80000
 			t54 := math.Abs(v22 - v2)
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result07 := math.Max(t53, t54)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t56 := result07
-//line warp.go:99:80000
+//line warp.go:92:80000
 			result08 := math.Max(t52, t56)
-//line warp.go:100:80000
+//line warp.go:93:80000
 			size := result08
-//line warp.go:100:80000
+//line warp.go:93:80000
 			t58 := size
-//line warp.go:100:80000
+//line warp.go:93:80000
 			result09 := math.Min(t58, 16)
-//line warp.go:101:80000
+//line warp.go:94:80000
 			t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
-//line warp.go:102:80000
+//line warp.go:95:80000
 			result010 := min(max(t60, 1), 16)
-//line warp.go:103:80000
+//line warp.go:96:80000
 			n := result010
-//line warp.go:101:80000
+//line warp.go:94:80000
 			for channel3 := 0; channel3 < c; channel3++ {
-//line warp.go:102:80000
+//line warp.go:95:80000
 				if r.Halted() {
-//line warp.go:101:80000
+//line warp.go:94:80000
 					r.Halt()
-//line warp.go:102:80000
+//line warp.go:95:80000
 				}
-//line warp.go:102:80000
+//line warp.go:95:80000
 				var sum float32
-//line warp.go:103:80000
+//line warp.go:96:80000
 				t63 := n * n
-//line warp.go:104:80000
+//line warp.go:97:80000
 				for k := 0; k < t63; k++ {
-//line warp.go:105:80000
+//line warp.go:98:80000
 					if r.Halted() {
-//line warp.go:103:80000
+//line warp.go:96:80000
 						r.Halt()
-//line warp.go:104:80000
+//line warp.go:97:80000
 					}
-//line warp.go:104:80000
+//line warp.go:97:80000
 					j := k / n
-//line warp.go:105:80000
+//line warp.go:98:80000
 					i := k - j*n
-//line warp.go:106:80000
+//line warp.go:99:80000
 					t64 := &m2
-//line warp.go:107:80000
+//line warp.go:100:80000
 					t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
-//line warp.go:108:80000
+//line warp.go:101:80000
 					t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
-//line warp.go:106:80000
+//line warp.go:99:80000
 					u5, v5 := locate(t64, t65, t66)
-//line warp.go:107:80000
+//line warp.go:100:80000
 					u6 := u5
-//line warp.go:108:80000
+//line warp.go:101:80000
 					v6 := v5
-//line warp.go:107:80000
+//line warp.go:100:80000
 					t71 := u6
-//line warp.go:108:80000
+//line warp.go:101:80000
 					t72 := v6
-//line warp.go:109:80000
+//line warp.go:102:80000
 					t73 := channel3
-//line warp.go:107:80000
+//line warp.go:100:80000
 					result011 := quernFunc1Warp_float32(mode, value, t71, t72, t73, w, h, c, srcStride, src)
-//line warp.go:108:80000
+//line warp.go:101:80000
 					sum += result011
-//line warp.go:109:80000
+//line warp.go:102:80000
 				}
-//line warp.go:109:80000
+//line warp.go:102:80000
 				t80 := sum / float32(n*n)
-//line warp.go:109:80000
+//line warp.go:102:80000
 				result012 := round[float32](t80)
-//line warp.go:109:80000
+//line warp.go:102:80000
 				out[channel3] = result012
-//line warp.go:110:80000
+//line warp.go:103:80000
 			}
-//line warp.go:111:80000
+//line warp.go:104:80000
 		}
-//line warp.go:112:80000
+//line warp.go:105:80000
 	}
-//line warp.go:113:80000
+//line warp.go:106:80000
 }
 
 // quernFunc1Warp_float32 is kernels.bilinear.
 //
-//line quern_gen.go:19816:1
+//line quern_gen.go:19784:1
 func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []float32) float32 {
 //line warp.go:46:80000
 	t1 := u
@@ -19831,127 +19799,111 @@ func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, chann
 //line warp.go:49:80000
 	fy := result12
 //line warp.go:48:80000
-	p := [2]float32{}
+	t7 := mode
 //line warp.go:49:80000
-	q := [2]float32{}
-//line warp.go:49:80000
-	if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
+	t8 := value
 //line warp.go:50:80000
-		i := y*stride + x*c + channel
+	t9 := x
 //line warp.go:51:80000
-		p = [2]float32{float32(src[i]), float32(src[i+c])}
+	t10 := y
 //line warp.go:52:80000
-		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
+	t11 := channel
 //line warp.go:53:80000
-	} else {
+	t12 := w
 //line warp.go:54:80000
-		t7 := mode
+	t13 := h
 //line warp.go:55:80000
-		t8 := value
+	t14 := c
 //line warp.go:56:80000
-		t9 := x
+	t15 := stride
 //line warp.go:57:80000
-		t10 := y
-//line warp.go:58:80000
-		t11 := channel
-//line warp.go:59:80000
-		t12 := w
-//line warp.go:60:80000
-		t13 := h
-//line warp.go:61:80000
-		t14 := c
-//line warp.go:62:80000
-		t15 := stride
-//line warp.go:63:80000
-		t16 := src
+	t16 := src
+//line warp.go:48:80000
+	result03 := at[float32](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+//line warp.go:49:80000
+	a := result03
+//line warp.go:49:80000
+	t18 := mode
+//line warp.go:50:80000
+	t19 := value
+//line warp.go:51:80000
+	t20 := x + 1
+//line warp.go:52:80000
+	t21 := y
+//line warp.go:53:80000
+	t22 := channel
 //line warp.go:54:80000
-		result03 := at[float32](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+	t23 := w
 //line warp.go:55:80000
-		p[0] = result03
+	t24 := h
+//line warp.go:56:80000
+	t25 := c
+//line warp.go:57:80000
+	t26 := stride
+//line warp.go:58:80000
+	t27 := src
+//line warp.go:49:80000
+	result04 := at[float32](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+//line warp.go:50:80000
+	b := result04
+//line warp.go:50:80000
+	top := a + fx*(b-a)
+//line warp.go:51:80000
+	t29 := mode
+//line warp.go:52:80000
+	t30 := value
+//line warp.go:53:80000
+	t31 := x
+//line warp.go:54:80000
+	t32 := y + 1
 //line warp.go:55:80000
-		t18 := mode
+	t33 := channel
 //line warp.go:56:80000
-		t19 := value
+	t34 := w
 //line warp.go:57:80000
-		t20 := x + 1
+	t35 := h
 //line warp.go:58:80000
-		t21 := y
+	t36 := c
 //line warp.go:59:80000
-		t22 := channel
+	t37 := stride
 //line warp.go:60:80000
-		t23 := w
-//line warp.go:61:80000
-		t24 := h
-//line warp.go:62:80000
-		t25 := c
-//line warp.go:63:80000
-		t26 := stride
-//line warp.go:64:80000
-		t27 := src
+	t38 := src
+//line warp.go:51:80000
+	result05 := at[float32](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
+//line warp.go:52:80000
+	a = result05
+//line warp.go:52:80000
+	t40 := mode
+//line warp.go:53:80000
+	t41 := value
+//line warp.go:54:80000
+	t42 := x + 1
 //line warp.go:55:80000
-		result04 := at[float32](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+	t43 := y + 1
 //line warp.go:56:80000
-		p[1] = result04
-//line warp.go:56:80000
-		t29 := mode
+	t44 := channel
 //line warp.go:57:80000
-		t30 := value
+	t45 := w
 //line warp.go:58:80000
-		t31 := x
+	t46 := h
 //line warp.go:59:80000
-		t32 := y + 1
+	t47 := c
 //line warp.go:60:80000
-		t33 := channel
+	t48 := stride
 //line warp.go:61:80000
-		t34 := w
-//line warp.go:62:80000
-		t35 := h
-//line warp.go:63:80000
-		t36 := c
-//line warp.go:64:80000
-		t37 := stride
-//line warp.go:65:80000
-		t38 := src
-//line warp.go:56:80000
-		result05 := at[float32](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
-//line warp.go:57:80000
-		q[0] = result05
-//line warp.go:57:80000
-		t40 := mode
-//line warp.go:58:80000
-		t41 := value
-//line warp.go:59:80000
-		t42 := x + 1
-//line warp.go:60:80000
-		t43 := y + 1
-//line warp.go:61:80000
-		t44 := channel
-//line warp.go:62:80000
-		t45 := w
-//line warp.go:63:80000
-		t46 := h
-//line warp.go:64:80000
-		t47 := c
-//line warp.go:65:80000
-		t48 := stride
-//line warp.go:66:80000
-		t49 := src
-//line warp.go:57:80000
-		result06 := at[float32](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
-//line warp.go:58:80000
-		q[1] = result06
-//line warp.go:59:80000
-	}
-//line warp.go:59:80000
-	top := p[0] + fx*(p[1]-p[0])
-//line warp.go:60:80000
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top)
-//line warp.go:61:80000
+	t49 := src
+//line warp.go:52:80000
+	result06 := at[float32](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
+//line warp.go:53:80000
+	b = result06
+//line warp.go:53:80000
+	return top + fy*(a+fx*(b-a)-top)
+//line warp.go:54:80000
 }
 
 // quernFunc2Warp_float32 is kernels.split.
 //
-//line quern_gen.go:19955:1
+//line quern_gen.go:19907:1
 func quernFunc2Warp_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -19962,7 +19914,7 @@ func quernFunc2Warp_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:19966:1
+//line quern_gen.go:19918:1
 func quernPlainWarpCubic_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -20018,404 +19970,404 @@ func quernRow1WarpCubic_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int, 
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-//line warp.go:117:80000
+//line warp.go:110:80000
 			m2 := *m
-//line warp.go:121:80000
+//line warp.go:114:80000
 			if px >= dw || py >= dh {
-//line warp.go:122:80000
+//line warp.go:115:80000
 				continue
-//line warp.go:123:80000
+//line warp.go:116:80000
 			}
-//line warp.go:124:80000
-			t1 := &m2
-//line warp.go:124:80000
-			u, v := locate(t1, t2, t3)
-//line warp.go:125:80000
-			u2 := u
-//line warp.go:126:80000
-			v2 := v
-//line warp.go:125:80000
-			t6 := u2
-//line warp.go:125:80000
-			result0, result1 := quernFunc1WarpCubic_uint8(t6)
-//line warp.go:126:80000
-			x := result0
-//line warp.go:127:80000
-			fx := result1
-//line warp.go:126:80000
-			t9 := v2
-//line warp.go:126:80000
-			result02, result12 := quernFunc1WarpCubic_uint8(t9)
-//line warp.go:127:80000
-			y := result02
-//line warp.go:128:80000
-			fy := result12
-//line warp.go:127:80000
-			t12 := fx
-//line warp.go:175:80000
-			g := 1 - t12
-//line warp.go:176:80000
-			result := -0.75 * t12 * (1 - t12) * (1 - t12)
-//line warp.go:177:80000
-			result2 := (1.25*t12-2.25)*t12*t12 + 1
-//line warp.go:178:80000
-			result3 := (1.25*g-2.25)*g*g + 1
-//line warp.go:176:80000
-			result4 := -0.75 * g * (1 - g) * (1 - g)
-//line warp.go:178:80000
-			result03 := [8]float32{result, result2, result3, result4}
-//line warp.go:127:80000
-			t14 := result03
-//line warp.go:128:80000
-			t15 := fy
-//line warp.go:175:80000
-			g2 := 1 - t15
-//line warp.go:176:80000
-			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-//line warp.go:177:80000
-			result6 := (1.25*t15-2.25)*t15*t15 + 1
-//line warp.go:178:80000
-			result7 := (1.25*g2-2.25)*g2*g2 + 1
-//line warp.go:176:80000
-			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-//line warp.go:178:80000
-			result04 := [8]float32{result5, result6, result7, result8}
-//line warp.go:127:80000
-			t17 := result04
-//line warp.go:128:80000
-			wx := t14
-//line warp.go:129:80000
-			wy := t17
-//line warp.go:128:80000
-			t20 := &wx
-//line warp.go:129:80000
-			t21 := &wy
-//line warp.go:130:80000
-			t24 := x - 1
-//line warp.go:131:80000
-			t25 := y - 1
-//line warp.go:128:80000
-			t32 := dst[t31:]
-//line warp.go:138:80000
-			row2[threadX] = t21[0]
-//line warp.go:139:80000
-			row3[threadX] = t21[1]
-//line warp.go:140:80000
-			row4[threadX] = t21[2]
-//line warp.go:141:80000
-			row5[threadX] = t21[3]
-//line warp.go:141:80000
-			for k := 0; k < 4; k++ {
-//line warp.go:142:80000
-				t22 := t24 + k
-//line warp.go:142:80000
-				result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-				columns[k][id] = int32(result05)
-//line warp.go:143:80000
-			}
-//line warp.go:147:80000
-			at_0 := int(row6[threadX])
-//line warp.go:148:80000
-			at_1 := int(row7[threadX])
-//line warp.go:149:80000
-			at_2 := int(row8[threadX])
-//line warp.go:150:80000
-			at_3 := int(row9[threadX])
-//line warp.go:150:80000
-			for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-				if r.Halted() {
-//line warp.go:150:80000
-					r.Halt()
-//line warp.go:151:80000
-				}
-//line warp.go:151:80000
-				var sum float32
-//line warp.go:153:80000
-				for j := 0; j < 4; j++ {
-//line warp.go:154:80000
-					line := value
-//line warp.go:155:80000
-					t62 := t25 + j
-//line warp.go:155:80000
-					result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-					yy := result06
-//line warp.go:157:80000
-					if yy >= 0 {
-//line warp.go:156:80000
-						t92 := yy*srcStride + channel
-//line warp.go:156:80000
-						row := src[t92:]
-//line warp.go:157:80000
-						line = 0
-//line warp.go:160:80000
-						p := value
-//line warp.go:161:80000
-						if at_0 >= 0 {
-//line warp.go:162:80000
-							p = float32(row[at_0*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[0] * p
-//line warp.go:160:80000
-						p2 := value
-//line warp.go:161:80000
-						if at_1 >= 0 {
-//line warp.go:162:80000
-							p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[1] * p2
-//line warp.go:160:80000
-						p3 := value
-//line warp.go:161:80000
-						if at_2 >= 0 {
-//line warp.go:162:80000
-							p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[2] * p3
-//line warp.go:160:80000
-						p4 := value
-//line warp.go:161:80000
-						if at_3 >= 0 {
-//line warp.go:162:80000
-							p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[3] * p4
-//line warp.go:165:80000
-					}
-//line warp.go:167:80000
-					sum += rows[j][id] * line
-//line warp.go:168:80000
-				}
-//line warp.go:169:80000
-				t10 := sum
-//line warp.go:169:80000
-				result07 := quernFunc2WarpCubic_uint8(t10)
-//line warp.go:169:80000
-				t32[channel] = result07
-//line warp.go:170:80000
-			}
-//line warp.go:171:80000
-		}
-//line warp.go:172:80000
-		return
-//line warp.go:173:80000
-	}
-//line warp.go:174:80000
-	for threadX := range 32 {
-//line warp.go:175:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:176:80000
-		px := base + threadX
-//line warp.go:177:80000
-		t2 := float64(px)
-//line warp.go:178:80000
-		t31 := start + px*c
-//line warp.go:179:80000
-		id := start2 + threadX
 //line warp.go:117:80000
-		m2 := *m
+			t1 := &m2
+//line warp.go:117:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+			u2 := u
+//line warp.go:119:80000
+			v2 := v
+//line warp.go:118:80000
+			t6 := u2
+//line warp.go:118:80000
+			result0, result1 := quernFunc1WarpCubic_uint8(t6)
+//line warp.go:119:80000
+			x := result0
+//line warp.go:120:80000
+			fx := result1
+//line warp.go:119:80000
+			t9 := v2
+//line warp.go:119:80000
+			result02, result12 := quernFunc1WarpCubic_uint8(t9)
+//line warp.go:120:80000
+			y := result02
 //line warp.go:121:80000
-		if px >= dw || py >= dh {
-//line warp.go:122:80000
-			continue
-//line warp.go:123:80000
-		}
-//line warp.go:124:80000
-		t1 := &m2
-//line warp.go:124:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:125:80000
-		u2 := u
-//line warp.go:126:80000
-		v2 := v
-//line warp.go:125:80000
-		t6 := u2
-//line warp.go:125:80000
-		result0, result1 := quernFunc1WarpCubic_uint8(t6)
-//line warp.go:126:80000
-		x := result0
-//line warp.go:127:80000
-		fx := result1
-//line warp.go:126:80000
-		t9 := v2
-//line warp.go:126:80000
-		result02, result12 := quernFunc1WarpCubic_uint8(t9)
-//line warp.go:127:80000
-		y := result02
-//line warp.go:128:80000
-		fy := result12
-//line warp.go:127:80000
-		t12 := fx
-//line warp.go:175:80000
-		g := 1 - t12
-//line warp.go:176:80000
-		result := -0.75 * t12 * (1 - t12) * (1 - t12)
-//line warp.go:177:80000
-		result2 := (1.25*t12-2.25)*t12*t12 + 1
-//line warp.go:178:80000
-		result3 := (1.25*g-2.25)*g*g + 1
-//line warp.go:176:80000
-		result4 := -0.75 * g * (1 - g) * (1 - g)
-//line warp.go:178:80000
-		result03 := [8]float32{result, result2, result3, result4}
-//line warp.go:127:80000
-		t14 := result03
-//line warp.go:128:80000
-		t15 := fy
-//line warp.go:175:80000
-		g2 := 1 - t15
-//line warp.go:176:80000
-		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-//line warp.go:177:80000
-		result6 := (1.25*t15-2.25)*t15*t15 + 1
-//line warp.go:178:80000
-		result7 := (1.25*g2-2.25)*g2*g2 + 1
-//line warp.go:176:80000
-		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-//line warp.go:178:80000
-		result04 := [8]float32{result5, result6, result7, result8}
-//line warp.go:127:80000
-		t17 := result04
-//line warp.go:128:80000
-		wx := t14
-//line warp.go:129:80000
-		wy := t17
-//line warp.go:128:80000
-		t20 := &wx
-//line warp.go:129:80000
-		t21 := &wy
-//line warp.go:130:80000
-		t24 := x - 1
-//line warp.go:131:80000
-		t25 := y - 1
-//line warp.go:128:80000
-		t32 := dst[t31:]
-//line warp.go:138:80000
-		rows[0][id] = t21[0]
-//line warp.go:138:80000
-		rows[1][id] = t21[1]
-//line warp.go:138:80000
-		rows[2][id] = t21[2]
-//line warp.go:138:80000
-		rows[3][id] = t21[3]
-//line warp.go:141:80000
-		for k := 0; k < 4; k++ {
-//line warp.go:142:80000
-			t22 := t24 + k
-//line warp.go:142:80000
-			result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-			columns[k][id] = int32(result05)
-//line warp.go:143:80000
-		}
-//line warp.go:147:80000
-		at_0 := int(columns[0][id])
-//line warp.go:147:80000
-		at_1 := int(columns[1][id])
-//line warp.go:147:80000
-		at_2 := int(columns[2][id])
-//line warp.go:147:80000
-		at_3 := int(columns[3][id])
-//line warp.go:150:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-			if r.Halted() {
-//line warp.go:150:80000
-				r.Halt()
-//line warp.go:151:80000
-			}
-//line warp.go:151:80000
-			var sum float32
-//line warp.go:153:80000
-			for j := 0; j < 4; j++ {
-//line warp.go:154:80000
-				line := value
-//line warp.go:155:80000
-				t62 := t25 + j
-//line warp.go:155:80000
-				result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-				yy := result06
-//line warp.go:157:80000
-				if yy >= 0 {
-//line warp.go:156:80000
-					t92 := yy*srcStride + channel
-//line warp.go:156:80000
-					row := src[t92:]
-//line warp.go:157:80000
-					line = 0
-//line warp.go:160:80000
-					p := value
-//line warp.go:161:80000
-					if at_0 >= 0 {
-//line warp.go:162:80000
-						p = float32(row[at_0*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[0] * p
-//line warp.go:160:80000
-					p2 := value
-//line warp.go:161:80000
-					if at_1 >= 0 {
-//line warp.go:162:80000
-						p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[1] * p2
-//line warp.go:160:80000
-					p3 := value
-//line warp.go:161:80000
-					if at_2 >= 0 {
-//line warp.go:162:80000
-						p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[2] * p3
-//line warp.go:160:80000
-					p4 := value
-//line warp.go:161:80000
-					if at_3 >= 0 {
-//line warp.go:162:80000
-						p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[3] * p4
-//line warp.go:165:80000
-				}
-//line warp.go:167:80000
-				sum += rows[j][id] * line
+			fy := result12
+//line warp.go:120:80000
+			t12 := fx
 //line warp.go:168:80000
-			}
+			g := 1 - t12
 //line warp.go:169:80000
-			t10 := sum
-//line warp.go:169:80000
-			result07 := quernFunc2WarpCubic_uint8(t10)
-//line warp.go:169:80000
-			t32[channel] = result07
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
 //line warp.go:170:80000
-		}
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
 //line warp.go:171:80000
+			result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+			result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+			result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+			t14 := result03
+//line warp.go:121:80000
+			t15 := fy
+//line warp.go:168:80000
+			g2 := 1 - t15
+//line warp.go:169:80000
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+			result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+			t17 := result04
+//line warp.go:121:80000
+			wx := t14
+//line warp.go:122:80000
+			wy := t17
+//line warp.go:121:80000
+			t20 := &wx
+//line warp.go:122:80000
+			t21 := &wy
+//line warp.go:123:80000
+			t24 := x - 1
+//line warp.go:124:80000
+			t25 := y - 1
+//line warp.go:121:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:134:80000
+			for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row6[threadX])
+//line warp.go:141:80000
+			at_1 := int(row7[threadX])
+//line warp.go:142:80000
+			at_2 := int(row8[threadX])
+//line warp.go:143:80000
+			at_3 := int(row9[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = float32(row[at_0*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := quernFunc2WarpCubic_uint8(t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
+			}
+//line warp.go:164:80000
+		}
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
 //line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:110:80000
+		m2 := *m
+//line warp.go:114:80000
+		if px >= dw || py >= dh {
+//line warp.go:115:80000
+			continue
+//line warp.go:116:80000
+		}
+//line warp.go:117:80000
+		t1 := &m2
+//line warp.go:117:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+		u2 := u
+//line warp.go:119:80000
+		v2 := v
+//line warp.go:118:80000
+		t6 := u2
+//line warp.go:118:80000
+		result0, result1 := quernFunc1WarpCubic_uint8(t6)
+//line warp.go:119:80000
+		x := result0
+//line warp.go:120:80000
+		fx := result1
+//line warp.go:119:80000
+		t9 := v2
+//line warp.go:119:80000
+		result02, result12 := quernFunc1WarpCubic_uint8(t9)
+//line warp.go:120:80000
+		y := result02
+//line warp.go:121:80000
+		fy := result12
+//line warp.go:120:80000
+		t12 := fx
+//line warp.go:168:80000
+		g := 1 - t12
+//line warp.go:169:80000
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+		result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+		result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+		result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+		t14 := result03
+//line warp.go:121:80000
+		t15 := fy
+//line warp.go:168:80000
+		g2 := 1 - t15
+//line warp.go:169:80000
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+		result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+		t17 := result04
+//line warp.go:121:80000
+		wx := t14
+//line warp.go:122:80000
+		wy := t17
+//line warp.go:121:80000
+		t20 := &wx
+//line warp.go:122:80000
+		t21 := &wy
+//line warp.go:123:80000
+		t24 := x - 1
+//line warp.go:124:80000
+		t25 := y - 1
+//line warp.go:121:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:134:80000
+		for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpCubic_uint8(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpCubic_uint8 is kernels.split.
 //
-//line quern_gen.go:20419:1
+//line quern_gen.go:20371:1
 func quernFunc1WarpCubic_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -20428,7 +20380,7 @@ func quernFunc1WarpCubic_uint8(u float64) (int, float32) {
 
 // quernFunc2WarpCubic_uint8 is kernels.round.
 //
-//line quern_gen.go:20432:1
+//line quern_gen.go:20384:1
 func quernFunc2WarpCubic_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -20443,7 +20395,7 @@ func quernFunc2WarpCubic_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:20447:1
+//line quern_gen.go:20399:1
 func quernPlainWarpCubic_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -20499,404 +20451,404 @@ func quernRow1WarpCubic_uint16(r *host.Run, m *[9]float64, base, dw, py, dh int,
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-//line warp.go:117:80000
+//line warp.go:110:80000
 			m2 := *m
-//line warp.go:121:80000
+//line warp.go:114:80000
 			if px >= dw || py >= dh {
-//line warp.go:122:80000
+//line warp.go:115:80000
 				continue
-//line warp.go:123:80000
+//line warp.go:116:80000
 			}
-//line warp.go:124:80000
-			t1 := &m2
-//line warp.go:124:80000
-			u, v := locate(t1, t2, t3)
-//line warp.go:125:80000
-			u2 := u
-//line warp.go:126:80000
-			v2 := v
-//line warp.go:125:80000
-			t6 := u2
-//line warp.go:125:80000
-			result0, result1 := quernFunc1WarpCubic_uint16(t6)
-//line warp.go:126:80000
-			x := result0
-//line warp.go:127:80000
-			fx := result1
-//line warp.go:126:80000
-			t9 := v2
-//line warp.go:126:80000
-			result02, result12 := quernFunc1WarpCubic_uint16(t9)
-//line warp.go:127:80000
-			y := result02
-//line warp.go:128:80000
-			fy := result12
-//line warp.go:127:80000
-			t12 := fx
-//line warp.go:175:80000
-			g := 1 - t12
-//line warp.go:176:80000
-			result := -0.75 * t12 * (1 - t12) * (1 - t12)
-//line warp.go:177:80000
-			result2 := (1.25*t12-2.25)*t12*t12 + 1
-//line warp.go:178:80000
-			result3 := (1.25*g-2.25)*g*g + 1
-//line warp.go:176:80000
-			result4 := -0.75 * g * (1 - g) * (1 - g)
-//line warp.go:178:80000
-			result03 := [8]float32{result, result2, result3, result4}
-//line warp.go:127:80000
-			t14 := result03
-//line warp.go:128:80000
-			t15 := fy
-//line warp.go:175:80000
-			g2 := 1 - t15
-//line warp.go:176:80000
-			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-//line warp.go:177:80000
-			result6 := (1.25*t15-2.25)*t15*t15 + 1
-//line warp.go:178:80000
-			result7 := (1.25*g2-2.25)*g2*g2 + 1
-//line warp.go:176:80000
-			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-//line warp.go:178:80000
-			result04 := [8]float32{result5, result6, result7, result8}
-//line warp.go:127:80000
-			t17 := result04
-//line warp.go:128:80000
-			wx := t14
-//line warp.go:129:80000
-			wy := t17
-//line warp.go:128:80000
-			t20 := &wx
-//line warp.go:129:80000
-			t21 := &wy
-//line warp.go:130:80000
-			t24 := x - 1
-//line warp.go:131:80000
-			t25 := y - 1
-//line warp.go:128:80000
-			t32 := dst[t31:]
-//line warp.go:138:80000
-			row2[threadX] = t21[0]
-//line warp.go:139:80000
-			row3[threadX] = t21[1]
-//line warp.go:140:80000
-			row4[threadX] = t21[2]
-//line warp.go:141:80000
-			row5[threadX] = t21[3]
-//line warp.go:141:80000
-			for k := 0; k < 4; k++ {
-//line warp.go:142:80000
-				t22 := t24 + k
-//line warp.go:142:80000
-				result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-				columns[k][id] = int32(result05)
-//line warp.go:143:80000
-			}
-//line warp.go:147:80000
-			at_0 := int(row6[threadX])
-//line warp.go:148:80000
-			at_1 := int(row7[threadX])
-//line warp.go:149:80000
-			at_2 := int(row8[threadX])
-//line warp.go:150:80000
-			at_3 := int(row9[threadX])
-//line warp.go:150:80000
-			for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-				if r.Halted() {
-//line warp.go:150:80000
-					r.Halt()
-//line warp.go:151:80000
-				}
-//line warp.go:151:80000
-				var sum float32
-//line warp.go:153:80000
-				for j := 0; j < 4; j++ {
-//line warp.go:154:80000
-					line := value
-//line warp.go:155:80000
-					t62 := t25 + j
-//line warp.go:155:80000
-					result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-					yy := result06
-//line warp.go:157:80000
-					if yy >= 0 {
-//line warp.go:156:80000
-						t92 := yy*srcStride + channel
-//line warp.go:156:80000
-						row := src[t92:]
-//line warp.go:157:80000
-						line = 0
-//line warp.go:160:80000
-						p := value
-//line warp.go:161:80000
-						if at_0 >= 0 {
-//line warp.go:162:80000
-							p = float32(row[at_0*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[0] * p
-//line warp.go:160:80000
-						p2 := value
-//line warp.go:161:80000
-						if at_1 >= 0 {
-//line warp.go:162:80000
-							p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[1] * p2
-//line warp.go:160:80000
-						p3 := value
-//line warp.go:161:80000
-						if at_2 >= 0 {
-//line warp.go:162:80000
-							p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[2] * p3
-//line warp.go:160:80000
-						p4 := value
-//line warp.go:161:80000
-						if at_3 >= 0 {
-//line warp.go:162:80000
-							p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[3] * p4
-//line warp.go:165:80000
-					}
-//line warp.go:167:80000
-					sum += rows[j][id] * line
-//line warp.go:168:80000
-				}
-//line warp.go:169:80000
-				t10 := sum
-//line warp.go:169:80000
-				result07 := quernFunc2WarpCubic_uint16(t10)
-//line warp.go:169:80000
-				t32[channel] = result07
-//line warp.go:170:80000
-			}
-//line warp.go:171:80000
-		}
-//line warp.go:172:80000
-		return
-//line warp.go:173:80000
-	}
-//line warp.go:174:80000
-	for threadX := range 32 {
-//line warp.go:175:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:176:80000
-		px := base + threadX
-//line warp.go:177:80000
-		t2 := float64(px)
-//line warp.go:178:80000
-		t31 := start + px*c
-//line warp.go:179:80000
-		id := start2 + threadX
 //line warp.go:117:80000
-		m2 := *m
+			t1 := &m2
+//line warp.go:117:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+			u2 := u
+//line warp.go:119:80000
+			v2 := v
+//line warp.go:118:80000
+			t6 := u2
+//line warp.go:118:80000
+			result0, result1 := quernFunc1WarpCubic_uint16(t6)
+//line warp.go:119:80000
+			x := result0
+//line warp.go:120:80000
+			fx := result1
+//line warp.go:119:80000
+			t9 := v2
+//line warp.go:119:80000
+			result02, result12 := quernFunc1WarpCubic_uint16(t9)
+//line warp.go:120:80000
+			y := result02
 //line warp.go:121:80000
-		if px >= dw || py >= dh {
-//line warp.go:122:80000
-			continue
-//line warp.go:123:80000
-		}
-//line warp.go:124:80000
-		t1 := &m2
-//line warp.go:124:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:125:80000
-		u2 := u
-//line warp.go:126:80000
-		v2 := v
-//line warp.go:125:80000
-		t6 := u2
-//line warp.go:125:80000
-		result0, result1 := quernFunc1WarpCubic_uint16(t6)
-//line warp.go:126:80000
-		x := result0
-//line warp.go:127:80000
-		fx := result1
-//line warp.go:126:80000
-		t9 := v2
-//line warp.go:126:80000
-		result02, result12 := quernFunc1WarpCubic_uint16(t9)
-//line warp.go:127:80000
-		y := result02
-//line warp.go:128:80000
-		fy := result12
-//line warp.go:127:80000
-		t12 := fx
-//line warp.go:175:80000
-		g := 1 - t12
-//line warp.go:176:80000
-		result := -0.75 * t12 * (1 - t12) * (1 - t12)
-//line warp.go:177:80000
-		result2 := (1.25*t12-2.25)*t12*t12 + 1
-//line warp.go:178:80000
-		result3 := (1.25*g-2.25)*g*g + 1
-//line warp.go:176:80000
-		result4 := -0.75 * g * (1 - g) * (1 - g)
-//line warp.go:178:80000
-		result03 := [8]float32{result, result2, result3, result4}
-//line warp.go:127:80000
-		t14 := result03
-//line warp.go:128:80000
-		t15 := fy
-//line warp.go:175:80000
-		g2 := 1 - t15
-//line warp.go:176:80000
-		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-//line warp.go:177:80000
-		result6 := (1.25*t15-2.25)*t15*t15 + 1
-//line warp.go:178:80000
-		result7 := (1.25*g2-2.25)*g2*g2 + 1
-//line warp.go:176:80000
-		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-//line warp.go:178:80000
-		result04 := [8]float32{result5, result6, result7, result8}
-//line warp.go:127:80000
-		t17 := result04
-//line warp.go:128:80000
-		wx := t14
-//line warp.go:129:80000
-		wy := t17
-//line warp.go:128:80000
-		t20 := &wx
-//line warp.go:129:80000
-		t21 := &wy
-//line warp.go:130:80000
-		t24 := x - 1
-//line warp.go:131:80000
-		t25 := y - 1
-//line warp.go:128:80000
-		t32 := dst[t31:]
-//line warp.go:138:80000
-		rows[0][id] = t21[0]
-//line warp.go:138:80000
-		rows[1][id] = t21[1]
-//line warp.go:138:80000
-		rows[2][id] = t21[2]
-//line warp.go:138:80000
-		rows[3][id] = t21[3]
-//line warp.go:141:80000
-		for k := 0; k < 4; k++ {
-//line warp.go:142:80000
-			t22 := t24 + k
-//line warp.go:142:80000
-			result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-			columns[k][id] = int32(result05)
-//line warp.go:143:80000
-		}
-//line warp.go:147:80000
-		at_0 := int(columns[0][id])
-//line warp.go:147:80000
-		at_1 := int(columns[1][id])
-//line warp.go:147:80000
-		at_2 := int(columns[2][id])
-//line warp.go:147:80000
-		at_3 := int(columns[3][id])
-//line warp.go:150:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-			if r.Halted() {
-//line warp.go:150:80000
-				r.Halt()
-//line warp.go:151:80000
-			}
-//line warp.go:151:80000
-			var sum float32
-//line warp.go:153:80000
-			for j := 0; j < 4; j++ {
-//line warp.go:154:80000
-				line := value
-//line warp.go:155:80000
-				t62 := t25 + j
-//line warp.go:155:80000
-				result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-				yy := result06
-//line warp.go:157:80000
-				if yy >= 0 {
-//line warp.go:156:80000
-					t92 := yy*srcStride + channel
-//line warp.go:156:80000
-					row := src[t92:]
-//line warp.go:157:80000
-					line = 0
-//line warp.go:160:80000
-					p := value
-//line warp.go:161:80000
-					if at_0 >= 0 {
-//line warp.go:162:80000
-						p = float32(row[at_0*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[0] * p
-//line warp.go:160:80000
-					p2 := value
-//line warp.go:161:80000
-					if at_1 >= 0 {
-//line warp.go:162:80000
-						p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[1] * p2
-//line warp.go:160:80000
-					p3 := value
-//line warp.go:161:80000
-					if at_2 >= 0 {
-//line warp.go:162:80000
-						p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[2] * p3
-//line warp.go:160:80000
-					p4 := value
-//line warp.go:161:80000
-					if at_3 >= 0 {
-//line warp.go:162:80000
-						p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[3] * p4
-//line warp.go:165:80000
-				}
-//line warp.go:167:80000
-				sum += rows[j][id] * line
+			fy := result12
+//line warp.go:120:80000
+			t12 := fx
 //line warp.go:168:80000
-			}
+			g := 1 - t12
 //line warp.go:169:80000
-			t10 := sum
-//line warp.go:169:80000
-			result07 := quernFunc2WarpCubic_uint16(t10)
-//line warp.go:169:80000
-			t32[channel] = result07
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
 //line warp.go:170:80000
-		}
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
 //line warp.go:171:80000
+			result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+			result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+			result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+			t14 := result03
+//line warp.go:121:80000
+			t15 := fy
+//line warp.go:168:80000
+			g2 := 1 - t15
+//line warp.go:169:80000
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+			result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+			t17 := result04
+//line warp.go:121:80000
+			wx := t14
+//line warp.go:122:80000
+			wy := t17
+//line warp.go:121:80000
+			t20 := &wx
+//line warp.go:122:80000
+			t21 := &wy
+//line warp.go:123:80000
+			t24 := x - 1
+//line warp.go:124:80000
+			t25 := y - 1
+//line warp.go:121:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:134:80000
+			for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row6[threadX])
+//line warp.go:141:80000
+			at_1 := int(row7[threadX])
+//line warp.go:142:80000
+			at_2 := int(row8[threadX])
+//line warp.go:143:80000
+			at_3 := int(row9[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = float32(row[at_0*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := quernFunc2WarpCubic_uint16(t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
+			}
+//line warp.go:164:80000
+		}
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
 //line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:110:80000
+		m2 := *m
+//line warp.go:114:80000
+		if px >= dw || py >= dh {
+//line warp.go:115:80000
+			continue
+//line warp.go:116:80000
+		}
+//line warp.go:117:80000
+		t1 := &m2
+//line warp.go:117:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+		u2 := u
+//line warp.go:119:80000
+		v2 := v
+//line warp.go:118:80000
+		t6 := u2
+//line warp.go:118:80000
+		result0, result1 := quernFunc1WarpCubic_uint16(t6)
+//line warp.go:119:80000
+		x := result0
+//line warp.go:120:80000
+		fx := result1
+//line warp.go:119:80000
+		t9 := v2
+//line warp.go:119:80000
+		result02, result12 := quernFunc1WarpCubic_uint16(t9)
+//line warp.go:120:80000
+		y := result02
+//line warp.go:121:80000
+		fy := result12
+//line warp.go:120:80000
+		t12 := fx
+//line warp.go:168:80000
+		g := 1 - t12
+//line warp.go:169:80000
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+		result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+		result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+		result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+		t14 := result03
+//line warp.go:121:80000
+		t15 := fy
+//line warp.go:168:80000
+		g2 := 1 - t15
+//line warp.go:169:80000
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+		result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+		t17 := result04
+//line warp.go:121:80000
+		wx := t14
+//line warp.go:122:80000
+		wy := t17
+//line warp.go:121:80000
+		t20 := &wx
+//line warp.go:122:80000
+		t21 := &wy
+//line warp.go:123:80000
+		t24 := x - 1
+//line warp.go:124:80000
+		t25 := y - 1
+//line warp.go:121:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:134:80000
+		for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpCubic_uint16(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpCubic_uint16 is kernels.split.
 //
-//line quern_gen.go:20900:1
+//line quern_gen.go:20852:1
 func quernFunc1WarpCubic_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -20909,7 +20861,7 @@ func quernFunc1WarpCubic_uint16(u float64) (int, float32) {
 
 // quernFunc2WarpCubic_uint16 is kernels.round.
 //
-//line quern_gen.go:20913:1
+//line quern_gen.go:20865:1
 func quernFunc2WarpCubic_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -20924,7 +20876,7 @@ func quernFunc2WarpCubic_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:20928:1
+//line quern_gen.go:20880:1
 func quernPlainWarpCubic_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpCubic_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -20980,404 +20932,404 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base, dw, py, dh int
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-//line warp.go:117:80000
+//line warp.go:110:80000
 			m2 := *m
-//line warp.go:121:80000
+//line warp.go:114:80000
 			if px >= dw || py >= dh {
-//line warp.go:122:80000
+//line warp.go:115:80000
 				continue
-//line warp.go:123:80000
+//line warp.go:116:80000
 			}
-//line warp.go:124:80000
-			t1 := &m2
-//line warp.go:124:80000
-			u, v := locate(t1, t2, t3)
-//line warp.go:125:80000
-			u2 := u
-//line warp.go:126:80000
-			v2 := v
-//line warp.go:125:80000
-			t6 := u2
-//line warp.go:125:80000
-			result0, result1 := quernFunc1WarpCubic_float32(t6)
-//line warp.go:126:80000
-			x := result0
-//line warp.go:127:80000
-			fx := result1
-//line warp.go:126:80000
-			t9 := v2
-//line warp.go:126:80000
-			result02, result12 := quernFunc1WarpCubic_float32(t9)
-//line warp.go:127:80000
-			y := result02
-//line warp.go:128:80000
-			fy := result12
-//line warp.go:127:80000
-			t12 := fx
-//line warp.go:175:80000
-			g := 1 - t12
-//line warp.go:176:80000
-			result := -0.75 * t12 * (1 - t12) * (1 - t12)
-//line warp.go:177:80000
-			result2 := (1.25*t12-2.25)*t12*t12 + 1
-//line warp.go:178:80000
-			result3 := (1.25*g-2.25)*g*g + 1
-//line warp.go:176:80000
-			result4 := -0.75 * g * (1 - g) * (1 - g)
-//line warp.go:178:80000
-			result03 := [8]float32{result, result2, result3, result4}
-//line warp.go:127:80000
-			t14 := result03
-//line warp.go:128:80000
-			t15 := fy
-//line warp.go:175:80000
-			g2 := 1 - t15
-//line warp.go:176:80000
-			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-//line warp.go:177:80000
-			result6 := (1.25*t15-2.25)*t15*t15 + 1
-//line warp.go:178:80000
-			result7 := (1.25*g2-2.25)*g2*g2 + 1
-//line warp.go:176:80000
-			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-//line warp.go:178:80000
-			result04 := [8]float32{result5, result6, result7, result8}
-//line warp.go:127:80000
-			t17 := result04
-//line warp.go:128:80000
-			wx := t14
-//line warp.go:129:80000
-			wy := t17
-//line warp.go:128:80000
-			t20 := &wx
-//line warp.go:129:80000
-			t21 := &wy
-//line warp.go:130:80000
-			t24 := x - 1
-//line warp.go:131:80000
-			t25 := y - 1
-//line warp.go:128:80000
-			t32 := dst[t31:]
-//line warp.go:138:80000
-			row2[threadX] = t21[0]
-//line warp.go:139:80000
-			row3[threadX] = t21[1]
-//line warp.go:140:80000
-			row4[threadX] = t21[2]
-//line warp.go:141:80000
-			row5[threadX] = t21[3]
-//line warp.go:141:80000
-			for k := 0; k < 4; k++ {
-//line warp.go:142:80000
-				t22 := t24 + k
-//line warp.go:142:80000
-				result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-				columns[k][id] = int32(result05)
-//line warp.go:143:80000
-			}
-//line warp.go:147:80000
-			at_0 := int(row6[threadX])
-//line warp.go:148:80000
-			at_1 := int(row7[threadX])
-//line warp.go:149:80000
-			at_2 := int(row8[threadX])
-//line warp.go:150:80000
-			at_3 := int(row9[threadX])
-//line warp.go:150:80000
-			for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-				if r.Halted() {
-//line warp.go:150:80000
-					r.Halt()
-//line warp.go:151:80000
-				}
-//line warp.go:151:80000
-				var sum float32
-//line warp.go:153:80000
-				for j := 0; j < 4; j++ {
-//line warp.go:154:80000
-					line := value
-//line warp.go:155:80000
-					t62 := t25 + j
-//line warp.go:155:80000
-					result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-					yy := result06
-//line warp.go:157:80000
-					if yy >= 0 {
-//line warp.go:156:80000
-						t92 := yy*srcStride + channel
-//line warp.go:156:80000
-						row := src[t92:]
-//line warp.go:157:80000
-						line = 0
-//line warp.go:160:80000
-						p := value
-//line warp.go:161:80000
-						if at_0 >= 0 {
-//line warp.go:162:80000
-							p = row[at_0*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[0] * p
-//line warp.go:160:80000
-						p2 := value
-//line warp.go:161:80000
-						if at_1 >= 0 {
-//line warp.go:162:80000
-							p2 = row[at_1*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[1] * p2
-//line warp.go:160:80000
-						p3 := value
-//line warp.go:161:80000
-						if at_2 >= 0 {
-//line warp.go:162:80000
-							p3 = row[at_2*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[2] * p3
-//line warp.go:160:80000
-						p4 := value
-//line warp.go:161:80000
-						if at_3 >= 0 {
-//line warp.go:162:80000
-							p4 = row[at_3*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[3] * p4
-//line warp.go:165:80000
-					}
-//line warp.go:167:80000
-					sum += rows[j][id] * line
-//line warp.go:168:80000
-				}
-//line warp.go:169:80000
-				t10 := sum
-//line warp.go:169:80000
-				result07 := round[float32](t10)
-//line warp.go:169:80000
-				t32[channel] = result07
-//line warp.go:170:80000
-			}
-//line warp.go:171:80000
-		}
-//line warp.go:172:80000
-		return
-//line warp.go:173:80000
-	}
-//line warp.go:174:80000
-	for threadX := range 32 {
-//line warp.go:175:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:176:80000
-		px := base + threadX
-//line warp.go:177:80000
-		t2 := float64(px)
-//line warp.go:178:80000
-		t31 := start + px*c
-//line warp.go:179:80000
-		id := start2 + threadX
 //line warp.go:117:80000
-		m2 := *m
+			t1 := &m2
+//line warp.go:117:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+			u2 := u
+//line warp.go:119:80000
+			v2 := v
+//line warp.go:118:80000
+			t6 := u2
+//line warp.go:118:80000
+			result0, result1 := quernFunc1WarpCubic_float32(t6)
+//line warp.go:119:80000
+			x := result0
+//line warp.go:120:80000
+			fx := result1
+//line warp.go:119:80000
+			t9 := v2
+//line warp.go:119:80000
+			result02, result12 := quernFunc1WarpCubic_float32(t9)
+//line warp.go:120:80000
+			y := result02
 //line warp.go:121:80000
-		if px >= dw || py >= dh {
-//line warp.go:122:80000
-			continue
-//line warp.go:123:80000
-		}
-//line warp.go:124:80000
-		t1 := &m2
-//line warp.go:124:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:125:80000
-		u2 := u
-//line warp.go:126:80000
-		v2 := v
-//line warp.go:125:80000
-		t6 := u2
-//line warp.go:125:80000
-		result0, result1 := quernFunc1WarpCubic_float32(t6)
-//line warp.go:126:80000
-		x := result0
-//line warp.go:127:80000
-		fx := result1
-//line warp.go:126:80000
-		t9 := v2
-//line warp.go:126:80000
-		result02, result12 := quernFunc1WarpCubic_float32(t9)
-//line warp.go:127:80000
-		y := result02
-//line warp.go:128:80000
-		fy := result12
-//line warp.go:127:80000
-		t12 := fx
-//line warp.go:175:80000
-		g := 1 - t12
-//line warp.go:176:80000
-		result := -0.75 * t12 * (1 - t12) * (1 - t12)
-//line warp.go:177:80000
-		result2 := (1.25*t12-2.25)*t12*t12 + 1
-//line warp.go:178:80000
-		result3 := (1.25*g-2.25)*g*g + 1
-//line warp.go:176:80000
-		result4 := -0.75 * g * (1 - g) * (1 - g)
-//line warp.go:178:80000
-		result03 := [8]float32{result, result2, result3, result4}
-//line warp.go:127:80000
-		t14 := result03
-//line warp.go:128:80000
-		t15 := fy
-//line warp.go:175:80000
-		g2 := 1 - t15
-//line warp.go:176:80000
-		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-//line warp.go:177:80000
-		result6 := (1.25*t15-2.25)*t15*t15 + 1
-//line warp.go:178:80000
-		result7 := (1.25*g2-2.25)*g2*g2 + 1
-//line warp.go:176:80000
-		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-//line warp.go:178:80000
-		result04 := [8]float32{result5, result6, result7, result8}
-//line warp.go:127:80000
-		t17 := result04
-//line warp.go:128:80000
-		wx := t14
-//line warp.go:129:80000
-		wy := t17
-//line warp.go:128:80000
-		t20 := &wx
-//line warp.go:129:80000
-		t21 := &wy
-//line warp.go:130:80000
-		t24 := x - 1
-//line warp.go:131:80000
-		t25 := y - 1
-//line warp.go:128:80000
-		t32 := dst[t31:]
-//line warp.go:138:80000
-		rows[0][id] = t21[0]
-//line warp.go:138:80000
-		rows[1][id] = t21[1]
-//line warp.go:138:80000
-		rows[2][id] = t21[2]
-//line warp.go:138:80000
-		rows[3][id] = t21[3]
-//line warp.go:141:80000
-		for k := 0; k < 4; k++ {
-//line warp.go:142:80000
-			t22 := t24 + k
-//line warp.go:142:80000
-			result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-			columns[k][id] = int32(result05)
-//line warp.go:143:80000
-		}
-//line warp.go:147:80000
-		at_0 := int(columns[0][id])
-//line warp.go:147:80000
-		at_1 := int(columns[1][id])
-//line warp.go:147:80000
-		at_2 := int(columns[2][id])
-//line warp.go:147:80000
-		at_3 := int(columns[3][id])
-//line warp.go:150:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-			if r.Halted() {
-//line warp.go:150:80000
-				r.Halt()
-//line warp.go:151:80000
-			}
-//line warp.go:151:80000
-			var sum float32
-//line warp.go:153:80000
-			for j := 0; j < 4; j++ {
-//line warp.go:154:80000
-				line := value
-//line warp.go:155:80000
-				t62 := t25 + j
-//line warp.go:155:80000
-				result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-				yy := result06
-//line warp.go:157:80000
-				if yy >= 0 {
-//line warp.go:156:80000
-					t92 := yy*srcStride + channel
-//line warp.go:156:80000
-					row := src[t92:]
-//line warp.go:157:80000
-					line = 0
-//line warp.go:160:80000
-					p := value
-//line warp.go:161:80000
-					if at_0 >= 0 {
-//line warp.go:162:80000
-						p = row[at_0*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[0] * p
-//line warp.go:160:80000
-					p2 := value
-//line warp.go:161:80000
-					if at_1 >= 0 {
-//line warp.go:162:80000
-						p2 = row[at_1*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[1] * p2
-//line warp.go:160:80000
-					p3 := value
-//line warp.go:161:80000
-					if at_2 >= 0 {
-//line warp.go:162:80000
-						p3 = row[at_2*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[2] * p3
-//line warp.go:160:80000
-					p4 := value
-//line warp.go:161:80000
-					if at_3 >= 0 {
-//line warp.go:162:80000
-						p4 = row[at_3*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[3] * p4
-//line warp.go:165:80000
-				}
-//line warp.go:167:80000
-				sum += rows[j][id] * line
+			fy := result12
+//line warp.go:120:80000
+			t12 := fx
 //line warp.go:168:80000
-			}
+			g := 1 - t12
 //line warp.go:169:80000
-			t10 := sum
-//line warp.go:169:80000
-			result07 := round[float32](t10)
-//line warp.go:169:80000
-			t32[channel] = result07
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
 //line warp.go:170:80000
-		}
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
 //line warp.go:171:80000
+			result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+			result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+			result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+			t14 := result03
+//line warp.go:121:80000
+			t15 := fy
+//line warp.go:168:80000
+			g2 := 1 - t15
+//line warp.go:169:80000
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+			result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+			result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+			t17 := result04
+//line warp.go:121:80000
+			wx := t14
+//line warp.go:122:80000
+			wy := t17
+//line warp.go:121:80000
+			t20 := &wx
+//line warp.go:122:80000
+			t21 := &wy
+//line warp.go:123:80000
+			t24 := x - 1
+//line warp.go:124:80000
+			t25 := y - 1
+//line warp.go:121:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:134:80000
+			for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row6[threadX])
+//line warp.go:141:80000
+			at_1 := int(row7[threadX])
+//line warp.go:142:80000
+			at_2 := int(row8[threadX])
+//line warp.go:143:80000
+			at_3 := int(row9[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
+				}
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = row[at_0*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = row[at_1*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = row[at_2*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = row[at_3*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := round[float32](t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
+			}
+//line warp.go:164:80000
+		}
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
 //line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:110:80000
+		m2 := *m
+//line warp.go:114:80000
+		if px >= dw || py >= dh {
+//line warp.go:115:80000
+			continue
+//line warp.go:116:80000
+		}
+//line warp.go:117:80000
+		t1 := &m2
+//line warp.go:117:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:118:80000
+		u2 := u
+//line warp.go:119:80000
+		v2 := v
+//line warp.go:118:80000
+		t6 := u2
+//line warp.go:118:80000
+		result0, result1 := quernFunc1WarpCubic_float32(t6)
+//line warp.go:119:80000
+		x := result0
+//line warp.go:120:80000
+		fx := result1
+//line warp.go:119:80000
+		t9 := v2
+//line warp.go:119:80000
+		result02, result12 := quernFunc1WarpCubic_float32(t9)
+//line warp.go:120:80000
+		y := result02
+//line warp.go:121:80000
+		fy := result12
+//line warp.go:120:80000
+		t12 := fx
+//line warp.go:168:80000
+		g := 1 - t12
+//line warp.go:169:80000
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+//line warp.go:170:80000
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+//line warp.go:171:80000
+		result3 := (1.25*g-2.25)*g*g + 1
+//line warp.go:169:80000
+		result4 := -0.75 * g * (1 - g) * (1 - g)
+//line warp.go:171:80000
+		result03 := [8]float32{result, result2, result3, result4}
+//line warp.go:120:80000
+		t14 := result03
+//line warp.go:121:80000
+		t15 := fy
+//line warp.go:168:80000
+		g2 := 1 - t15
+//line warp.go:169:80000
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+//line warp.go:170:80000
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+//line warp.go:171:80000
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+//line warp.go:169:80000
+		result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+//line warp.go:171:80000
+		result04 := [8]float32{result5, result6, result7, result8}
+//line warp.go:120:80000
+		t17 := result04
+//line warp.go:121:80000
+		wx := t14
+//line warp.go:122:80000
+		wy := t17
+//line warp.go:121:80000
+		t20 := &wx
+//line warp.go:122:80000
+		t21 := &wy
+//line warp.go:123:80000
+		t24 := x - 1
+//line warp.go:124:80000
+		t25 := y - 1
+//line warp.go:121:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:134:80000
+		for k := 0; k < 4; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 4; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = row[at_0*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = row[at_1*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = row[at_2*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = row[at_3*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := round[float32](t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpCubic_float32 is kernels.split.
 //
-//line quern_gen.go:21381:1
+//line quern_gen.go:21333:1
 func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -21388,7 +21340,7 @@ func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:21392:1
+//line quern_gen.go:21344:1
 func quernPlainWarpLanczos_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -21452,476 +21404,476 @@ func quernRow1WarpLanczos_uint8(r *host.Run, m *[9]float64, base, dw, py, dh int
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-//line warp.go:184:80000
-			m2 := *m
-//line warp.go:188:80000
-			if px >= dw || py >= dh {
-//line warp.go:189:80000
-				continue
-//line warp.go:190:80000
-			}
-//line warp.go:191:80000
-			t1 := &m2
-//line warp.go:191:80000
-			u, v := locate(t1, t2, t3)
-//line warp.go:192:80000
-			u2 := u
-//line warp.go:193:80000
-			v2 := v
-//line warp.go:192:80000
-			t6 := u2
-//line warp.go:192:80000
-			result0, result1 := quernFunc1WarpLanczos_uint8(t6)
-//line warp.go:193:80000
-			x := result0
-//line warp.go:194:80000
-			fx := result1
-//line warp.go:193:80000
-			t9 := v2
-//line warp.go:193:80000
-			result02, result12 := quernFunc1WarpLanczos_uint8(t9)
-//line warp.go:194:80000
-			y := result02
-//line warp.go:195:80000
-			fy := result12
-//line warp.go:194:80000
-			t12 := fx
-//line warp.go:194:80000
-			result03 := lanczosWeights(t12)
-//line warp.go:195:80000
-			t14 := result03
-//line warp.go:196:80000
-			t15 := fy
-//line warp.go:194:80000
-			result04 := lanczosWeights(t15)
-//line warp.go:195:80000
-			t17 := result04
-//line warp.go:196:80000
-			wx := t14
-//line warp.go:197:80000
-			wy := t17
-//line warp.go:195:80000
-			t20 := &wx
-//line warp.go:196:80000
-			t21 := &wy
-//line warp.go:197:80000
-			t24 := x - 3
-//line warp.go:198:80000
-			t25 := y - 3
-//line warp.go:195:80000
-			t32 := dst[t31:]
-//line warp.go:138:80000
-			row2[threadX] = t21[0]
-//line warp.go:139:80000
-			row3[threadX] = t21[1]
-//line warp.go:140:80000
-			row4[threadX] = t21[2]
-//line warp.go:141:80000
-			row5[threadX] = t21[3]
-//line warp.go:142:80000
-			row6[threadX] = t21[4]
-//line warp.go:143:80000
-			row7[threadX] = t21[5]
-//line warp.go:144:80000
-			row8[threadX] = t21[6]
-//line warp.go:145:80000
-			row9[threadX] = t21[7]
-//line warp.go:141:80000
-			for k := 0; k < 8; k++ {
-//line warp.go:142:80000
-				t22 := t24 + k
-//line warp.go:142:80000
-				result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-				columns[k][id] = int32(result05)
-//line warp.go:143:80000
-			}
-//line warp.go:147:80000
-			at_0 := int(row10[threadX])
-//line warp.go:148:80000
-			at_1 := int(row11[threadX])
-//line warp.go:149:80000
-			at_2 := int(row12[threadX])
-//line warp.go:150:80000
-			at_3 := int(row13[threadX])
-//line warp.go:151:80000
-			at_4 := int(row14[threadX])
-//line warp.go:152:80000
-			at_5 := int(row15[threadX])
-//line warp.go:153:80000
-			at_6 := int(row16[threadX])
-//line warp.go:154:80000
-			at_7 := int(row17[threadX])
-//line warp.go:150:80000
-			for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-				if r.Halted() {
-//line warp.go:150:80000
-					r.Halt()
-//line warp.go:151:80000
-				}
-//line warp.go:151:80000
-				var sum float32
-//line warp.go:153:80000
-				for j := 0; j < 8; j++ {
-//line warp.go:154:80000
-					line := value
-//line warp.go:155:80000
-					t62 := t25 + j
-//line warp.go:155:80000
-					result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-					yy := result06
-//line warp.go:157:80000
-					if yy >= 0 {
-//line warp.go:156:80000
-						t92 := yy*srcStride + channel
-//line warp.go:156:80000
-						row := src[t92:]
-//line warp.go:157:80000
-						line = 0
-//line warp.go:160:80000
-						p := value
-//line warp.go:161:80000
-						if at_0 >= 0 {
-//line warp.go:162:80000
-							p = float32(row[at_0*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[0] * p
-//line warp.go:160:80000
-						p2 := value
-//line warp.go:161:80000
-						if at_1 >= 0 {
-//line warp.go:162:80000
-							p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[1] * p2
-//line warp.go:160:80000
-						p3 := value
-//line warp.go:161:80000
-						if at_2 >= 0 {
-//line warp.go:162:80000
-							p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[2] * p3
-//line warp.go:160:80000
-						p4 := value
-//line warp.go:161:80000
-						if at_3 >= 0 {
-//line warp.go:162:80000
-							p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[3] * p4
-//line warp.go:160:80000
-						p5 := value
-//line warp.go:161:80000
-						if at_4 >= 0 {
-//line warp.go:162:80000
-							p5 = float32(row[at_4*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[4] * p5
-//line warp.go:160:80000
-						p6 := value
-//line warp.go:161:80000
-						if at_5 >= 0 {
-//line warp.go:162:80000
-							p6 = float32(row[at_5*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[5] * p6
-//line warp.go:160:80000
-						p7 := value
-//line warp.go:161:80000
-						if at_6 >= 0 {
-//line warp.go:162:80000
-							p7 = float32(row[at_6*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[6] * p7
-//line warp.go:160:80000
-						p8 := value
-//line warp.go:161:80000
-						if at_7 >= 0 {
-//line warp.go:162:80000
-							p8 = float32(row[at_7*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[7] * p8
-//line warp.go:165:80000
-					}
-//line warp.go:167:80000
-					sum += rows[j][id] * line
-//line warp.go:168:80000
-				}
-//line warp.go:169:80000
-				t10 := sum
-//line warp.go:169:80000
-				result07 := quernFunc2WarpLanczos_uint8(t10)
-//line warp.go:169:80000
-				t32[channel] = result07
-//line warp.go:170:80000
-			}
-//line warp.go:171:80000
-		}
-//line warp.go:172:80000
-		return
-//line warp.go:173:80000
-	}
-//line warp.go:174:80000
-	for threadX := range 32 {
-//line warp.go:175:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:176:80000
-		px := base + threadX
 //line warp.go:177:80000
-		t2 := float64(px)
-//line warp.go:178:80000
-		t31 := start + px*c
-//line warp.go:179:80000
-		id := start2 + threadX
+			m2 := *m
+//line warp.go:181:80000
+			if px >= dw || py >= dh {
+//line warp.go:182:80000
+				continue
+//line warp.go:183:80000
+			}
 //line warp.go:184:80000
-		m2 := *m
+			t1 := &m2
+//line warp.go:184:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+			u2 := u
+//line warp.go:186:80000
+			v2 := v
+//line warp.go:185:80000
+			t6 := u2
+//line warp.go:185:80000
+			result0, result1 := quernFunc1WarpLanczos_uint8(t6)
+//line warp.go:186:80000
+			x := result0
+//line warp.go:187:80000
+			fx := result1
+//line warp.go:186:80000
+			t9 := v2
+//line warp.go:186:80000
+			result02, result12 := quernFunc1WarpLanczos_uint8(t9)
+//line warp.go:187:80000
+			y := result02
 //line warp.go:188:80000
-		if px >= dw || py >= dh {
+			fy := result12
+//line warp.go:187:80000
+			t12 := fx
+//line warp.go:187:80000
+			result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+			t14 := result03
 //line warp.go:189:80000
-			continue
+			t15 := fy
+//line warp.go:187:80000
+			result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+			t17 := result04
+//line warp.go:189:80000
+			wx := t14
 //line warp.go:190:80000
-		}
+			wy := t17
+//line warp.go:188:80000
+			t20 := &wx
+//line warp.go:189:80000
+			t21 := &wy
+//line warp.go:190:80000
+			t24 := x - 3
 //line warp.go:191:80000
-		t1 := &m2
-//line warp.go:191:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:192:80000
-		u2 := u
-//line warp.go:193:80000
-		v2 := v
-//line warp.go:192:80000
-		t6 := u2
-//line warp.go:192:80000
-		result0, result1 := quernFunc1WarpLanczos_uint8(t6)
-//line warp.go:193:80000
-		x := result0
-//line warp.go:194:80000
-		fx := result1
-//line warp.go:193:80000
-		t9 := v2
-//line warp.go:193:80000
-		result02, result12 := quernFunc1WarpLanczos_uint8(t9)
-//line warp.go:194:80000
-		y := result02
-//line warp.go:195:80000
-		fy := result12
-//line warp.go:194:80000
-		t12 := fx
-//line warp.go:194:80000
-		result03 := lanczosWeights(t12)
-//line warp.go:195:80000
-		t14 := result03
-//line warp.go:196:80000
-		t15 := fy
-//line warp.go:194:80000
-		result04 := lanczosWeights(t15)
-//line warp.go:195:80000
-		t17 := result04
-//line warp.go:196:80000
-		wx := t14
-//line warp.go:197:80000
-		wy := t17
-//line warp.go:195:80000
-		t20 := &wx
-//line warp.go:196:80000
-		t21 := &wy
-//line warp.go:197:80000
-		t24 := x - 3
-//line warp.go:198:80000
-		t25 := y - 3
-//line warp.go:195:80000
-		t32 := dst[t31:]
+			t25 := y - 3
+//line warp.go:188:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:135:80000
+			row6[threadX] = t21[4]
+//line warp.go:136:80000
+			row7[threadX] = t21[5]
+//line warp.go:137:80000
+			row8[threadX] = t21[6]
 //line warp.go:138:80000
-		rows[0][id] = t21[0]
-//line warp.go:138:80000
-		rows[1][id] = t21[1]
-//line warp.go:138:80000
-		rows[2][id] = t21[2]
-//line warp.go:138:80000
-		rows[3][id] = t21[3]
-//line warp.go:138:80000
-		rows[4][id] = t21[4]
-//line warp.go:138:80000
-		rows[5][id] = t21[5]
-//line warp.go:138:80000
-		rows[6][id] = t21[6]
-//line warp.go:138:80000
-		rows[7][id] = t21[7]
+			row9[threadX] = t21[7]
+//line warp.go:134:80000
+			for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row10[threadX])
 //line warp.go:141:80000
-		for k := 0; k < 8; k++ {
+			at_1 := int(row11[threadX])
 //line warp.go:142:80000
-			t22 := t24 + k
-//line warp.go:142:80000
-			result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-			columns[k][id] = int32(result05)
+			at_2 := int(row12[threadX])
 //line warp.go:143:80000
-		}
+			at_3 := int(row13[threadX])
+//line warp.go:144:80000
+			at_4 := int(row14[threadX])
+//line warp.go:145:80000
+			at_5 := int(row15[threadX])
+//line warp.go:146:80000
+			at_6 := int(row16[threadX])
 //line warp.go:147:80000
-		at_0 := int(columns[0][id])
-//line warp.go:147:80000
-		at_1 := int(columns[1][id])
-//line warp.go:147:80000
-		at_2 := int(columns[2][id])
-//line warp.go:147:80000
-		at_3 := int(columns[3][id])
-//line warp.go:147:80000
-		at_4 := int(columns[4][id])
-//line warp.go:147:80000
-		at_5 := int(columns[5][id])
-//line warp.go:147:80000
-		at_6 := int(columns[6][id])
-//line warp.go:147:80000
-		at_7 := int(columns[7][id])
-//line warp.go:150:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-			if r.Halted() {
-//line warp.go:150:80000
-				r.Halt()
-//line warp.go:151:80000
-			}
-//line warp.go:151:80000
-			var sum float32
-//line warp.go:153:80000
-			for j := 0; j < 8; j++ {
-//line warp.go:154:80000
-				line := value
-//line warp.go:155:80000
-				t62 := t25 + j
-//line warp.go:155:80000
-				result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-				yy := result06
-//line warp.go:157:80000
-				if yy >= 0 {
-//line warp.go:156:80000
-					t92 := yy*srcStride + channel
-//line warp.go:156:80000
-					row := src[t92:]
-//line warp.go:157:80000
-					line = 0
-//line warp.go:160:80000
-					p := value
-//line warp.go:161:80000
-					if at_0 >= 0 {
-//line warp.go:162:80000
-						p = float32(row[at_0*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[0] * p
-//line warp.go:160:80000
-					p2 := value
-//line warp.go:161:80000
-					if at_1 >= 0 {
-//line warp.go:162:80000
-						p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[1] * p2
-//line warp.go:160:80000
-					p3 := value
-//line warp.go:161:80000
-					if at_2 >= 0 {
-//line warp.go:162:80000
-						p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[2] * p3
-//line warp.go:160:80000
-					p4 := value
-//line warp.go:161:80000
-					if at_3 >= 0 {
-//line warp.go:162:80000
-						p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[3] * p4
-//line warp.go:160:80000
-					p5 := value
-//line warp.go:161:80000
-					if at_4 >= 0 {
-//line warp.go:162:80000
-						p5 = float32(row[at_4*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[4] * p5
-//line warp.go:160:80000
-					p6 := value
-//line warp.go:161:80000
-					if at_5 >= 0 {
-//line warp.go:162:80000
-						p6 = float32(row[at_5*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[5] * p6
-//line warp.go:160:80000
-					p7 := value
-//line warp.go:161:80000
-					if at_6 >= 0 {
-//line warp.go:162:80000
-						p7 = float32(row[at_6*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[6] * p7
-//line warp.go:160:80000
-					p8 := value
-//line warp.go:161:80000
-					if at_7 >= 0 {
-//line warp.go:162:80000
-						p8 = float32(row[at_7*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[7] * p8
-//line warp.go:165:80000
+			at_7 := int(row17[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
 				}
-//line warp.go:167:80000
-				sum += rows[j][id] * line
-//line warp.go:168:80000
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = float32(row[at_0*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:153:80000
+						p5 := value
+//line warp.go:154:80000
+						if at_4 >= 0 {
+//line warp.go:155:80000
+							p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[4] * p5
+//line warp.go:153:80000
+						p6 := value
+//line warp.go:154:80000
+						if at_5 >= 0 {
+//line warp.go:155:80000
+							p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[5] * p6
+//line warp.go:153:80000
+						p7 := value
+//line warp.go:154:80000
+						if at_6 >= 0 {
+//line warp.go:155:80000
+							p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[6] * p7
+//line warp.go:153:80000
+						p8 := value
+//line warp.go:154:80000
+						if at_7 >= 0 {
+//line warp.go:155:80000
+							p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[7] * p8
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := quernFunc2WarpLanczos_uint8(t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
 			}
-//line warp.go:169:80000
-			t10 := sum
-//line warp.go:169:80000
-			result07 := quernFunc2WarpLanczos_uint8(t10)
-//line warp.go:169:80000
-			t32[channel] = result07
-//line warp.go:170:80000
+//line warp.go:164:80000
 		}
-//line warp.go:171:80000
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
 //line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:177:80000
+		m2 := *m
+//line warp.go:181:80000
+		if px >= dw || py >= dh {
+//line warp.go:182:80000
+			continue
+//line warp.go:183:80000
+		}
+//line warp.go:184:80000
+		t1 := &m2
+//line warp.go:184:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+		u2 := u
+//line warp.go:186:80000
+		v2 := v
+//line warp.go:185:80000
+		t6 := u2
+//line warp.go:185:80000
+		result0, result1 := quernFunc1WarpLanczos_uint8(t6)
+//line warp.go:186:80000
+		x := result0
+//line warp.go:187:80000
+		fx := result1
+//line warp.go:186:80000
+		t9 := v2
+//line warp.go:186:80000
+		result02, result12 := quernFunc1WarpLanczos_uint8(t9)
+//line warp.go:187:80000
+		y := result02
+//line warp.go:188:80000
+		fy := result12
+//line warp.go:187:80000
+		t12 := fx
+//line warp.go:187:80000
+		result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+		t14 := result03
+//line warp.go:189:80000
+		t15 := fy
+//line warp.go:187:80000
+		result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+		t17 := result04
+//line warp.go:189:80000
+		wx := t14
+//line warp.go:190:80000
+		wy := t17
+//line warp.go:188:80000
+		t20 := &wx
+//line warp.go:189:80000
+		t21 := &wy
+//line warp.go:190:80000
+		t24 := x - 3
+//line warp.go:191:80000
+		t25 := y - 3
+//line warp.go:188:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:131:80000
+		rows[4][id] = t21[4]
+//line warp.go:131:80000
+		rows[5][id] = t21[5]
+//line warp.go:131:80000
+		rows[6][id] = t21[6]
+//line warp.go:131:80000
+		rows[7][id] = t21[7]
+//line warp.go:134:80000
+		for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:140:80000
+		at_4 := int(columns[4][id])
+//line warp.go:140:80000
+		at_5 := int(columns[5][id])
+//line warp.go:140:80000
+		at_6 := int(columns[6][id])
+//line warp.go:140:80000
+		at_7 := int(columns[7][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:153:80000
+					p5 := value
+//line warp.go:154:80000
+					if at_4 >= 0 {
+//line warp.go:155:80000
+						p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[4] * p5
+//line warp.go:153:80000
+					p6 := value
+//line warp.go:154:80000
+					if at_5 >= 0 {
+//line warp.go:155:80000
+						p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[5] * p6
+//line warp.go:153:80000
+					p7 := value
+//line warp.go:154:80000
+					if at_6 >= 0 {
+//line warp.go:155:80000
+						p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[6] * p7
+//line warp.go:153:80000
+					p8 := value
+//line warp.go:154:80000
+					if at_7 >= 0 {
+//line warp.go:155:80000
+						p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[7] * p8
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpLanczos_uint8(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpLanczos_uint8 is kernels.split.
 //
-//line quern_gen.go:21925:1
+//line quern_gen.go:21877:1
 func quernFunc1WarpLanczos_uint8(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -21934,7 +21886,7 @@ func quernFunc1WarpLanczos_uint8(u float64) (int, float32) {
 
 // quernFunc2WarpLanczos_uint8 is kernels.round.
 //
-//line quern_gen.go:21938:1
+//line quern_gen.go:21890:1
 func quernFunc2WarpLanczos_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -21949,7 +21901,7 @@ func quernFunc2WarpLanczos_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:21953:1
+//line quern_gen.go:21905:1
 func quernPlainWarpLanczos_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[uint16](r, 10), host.Slice[uint16](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -22013,476 +21965,476 @@ func quernRow1WarpLanczos_uint16(r *host.Run, m *[9]float64, base, dw, py, dh in
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-//line warp.go:184:80000
-			m2 := *m
-//line warp.go:188:80000
-			if px >= dw || py >= dh {
-//line warp.go:189:80000
-				continue
-//line warp.go:190:80000
-			}
-//line warp.go:191:80000
-			t1 := &m2
-//line warp.go:191:80000
-			u, v := locate(t1, t2, t3)
-//line warp.go:192:80000
-			u2 := u
-//line warp.go:193:80000
-			v2 := v
-//line warp.go:192:80000
-			t6 := u2
-//line warp.go:192:80000
-			result0, result1 := quernFunc1WarpLanczos_uint16(t6)
-//line warp.go:193:80000
-			x := result0
-//line warp.go:194:80000
-			fx := result1
-//line warp.go:193:80000
-			t9 := v2
-//line warp.go:193:80000
-			result02, result12 := quernFunc1WarpLanczos_uint16(t9)
-//line warp.go:194:80000
-			y := result02
-//line warp.go:195:80000
-			fy := result12
-//line warp.go:194:80000
-			t12 := fx
-//line warp.go:194:80000
-			result03 := lanczosWeights(t12)
-//line warp.go:195:80000
-			t14 := result03
-//line warp.go:196:80000
-			t15 := fy
-//line warp.go:194:80000
-			result04 := lanczosWeights(t15)
-//line warp.go:195:80000
-			t17 := result04
-//line warp.go:196:80000
-			wx := t14
-//line warp.go:197:80000
-			wy := t17
-//line warp.go:195:80000
-			t20 := &wx
-//line warp.go:196:80000
-			t21 := &wy
-//line warp.go:197:80000
-			t24 := x - 3
-//line warp.go:198:80000
-			t25 := y - 3
-//line warp.go:195:80000
-			t32 := dst[t31:]
-//line warp.go:138:80000
-			row2[threadX] = t21[0]
-//line warp.go:139:80000
-			row3[threadX] = t21[1]
-//line warp.go:140:80000
-			row4[threadX] = t21[2]
-//line warp.go:141:80000
-			row5[threadX] = t21[3]
-//line warp.go:142:80000
-			row6[threadX] = t21[4]
-//line warp.go:143:80000
-			row7[threadX] = t21[5]
-//line warp.go:144:80000
-			row8[threadX] = t21[6]
-//line warp.go:145:80000
-			row9[threadX] = t21[7]
-//line warp.go:141:80000
-			for k := 0; k < 8; k++ {
-//line warp.go:142:80000
-				t22 := t24 + k
-//line warp.go:142:80000
-				result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-				columns[k][id] = int32(result05)
-//line warp.go:143:80000
-			}
-//line warp.go:147:80000
-			at_0 := int(row10[threadX])
-//line warp.go:148:80000
-			at_1 := int(row11[threadX])
-//line warp.go:149:80000
-			at_2 := int(row12[threadX])
-//line warp.go:150:80000
-			at_3 := int(row13[threadX])
-//line warp.go:151:80000
-			at_4 := int(row14[threadX])
-//line warp.go:152:80000
-			at_5 := int(row15[threadX])
-//line warp.go:153:80000
-			at_6 := int(row16[threadX])
-//line warp.go:154:80000
-			at_7 := int(row17[threadX])
-//line warp.go:150:80000
-			for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-				if r.Halted() {
-//line warp.go:150:80000
-					r.Halt()
-//line warp.go:151:80000
-				}
-//line warp.go:151:80000
-				var sum float32
-//line warp.go:153:80000
-				for j := 0; j < 8; j++ {
-//line warp.go:154:80000
-					line := value
-//line warp.go:155:80000
-					t62 := t25 + j
-//line warp.go:155:80000
-					result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-					yy := result06
-//line warp.go:157:80000
-					if yy >= 0 {
-//line warp.go:156:80000
-						t92 := yy*srcStride + channel
-//line warp.go:156:80000
-						row := src[t92:]
-//line warp.go:157:80000
-						line = 0
-//line warp.go:160:80000
-						p := value
-//line warp.go:161:80000
-						if at_0 >= 0 {
-//line warp.go:162:80000
-							p = float32(row[at_0*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[0] * p
-//line warp.go:160:80000
-						p2 := value
-//line warp.go:161:80000
-						if at_1 >= 0 {
-//line warp.go:162:80000
-							p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[1] * p2
-//line warp.go:160:80000
-						p3 := value
-//line warp.go:161:80000
-						if at_2 >= 0 {
-//line warp.go:162:80000
-							p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[2] * p3
-//line warp.go:160:80000
-						p4 := value
-//line warp.go:161:80000
-						if at_3 >= 0 {
-//line warp.go:162:80000
-							p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[3] * p4
-//line warp.go:160:80000
-						p5 := value
-//line warp.go:161:80000
-						if at_4 >= 0 {
-//line warp.go:162:80000
-							p5 = float32(row[at_4*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[4] * p5
-//line warp.go:160:80000
-						p6 := value
-//line warp.go:161:80000
-						if at_5 >= 0 {
-//line warp.go:162:80000
-							p6 = float32(row[at_5*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[5] * p6
-//line warp.go:160:80000
-						p7 := value
-//line warp.go:161:80000
-						if at_6 >= 0 {
-//line warp.go:162:80000
-							p7 = float32(row[at_6*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[6] * p7
-//line warp.go:160:80000
-						p8 := value
-//line warp.go:161:80000
-						if at_7 >= 0 {
-//line warp.go:162:80000
-							p8 = float32(row[at_7*c])
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[7] * p8
-//line warp.go:165:80000
-					}
-//line warp.go:167:80000
-					sum += rows[j][id] * line
-//line warp.go:168:80000
-				}
-//line warp.go:169:80000
-				t10 := sum
-//line warp.go:169:80000
-				result07 := quernFunc2WarpLanczos_uint16(t10)
-//line warp.go:169:80000
-				t32[channel] = result07
-//line warp.go:170:80000
-			}
-//line warp.go:171:80000
-		}
-//line warp.go:172:80000
-		return
-//line warp.go:173:80000
-	}
-//line warp.go:174:80000
-	for threadX := range 32 {
-//line warp.go:175:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:176:80000
-		px := base + threadX
 //line warp.go:177:80000
-		t2 := float64(px)
-//line warp.go:178:80000
-		t31 := start + px*c
-//line warp.go:179:80000
-		id := start2 + threadX
+			m2 := *m
+//line warp.go:181:80000
+			if px >= dw || py >= dh {
+//line warp.go:182:80000
+				continue
+//line warp.go:183:80000
+			}
 //line warp.go:184:80000
-		m2 := *m
+			t1 := &m2
+//line warp.go:184:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+			u2 := u
+//line warp.go:186:80000
+			v2 := v
+//line warp.go:185:80000
+			t6 := u2
+//line warp.go:185:80000
+			result0, result1 := quernFunc1WarpLanczos_uint16(t6)
+//line warp.go:186:80000
+			x := result0
+//line warp.go:187:80000
+			fx := result1
+//line warp.go:186:80000
+			t9 := v2
+//line warp.go:186:80000
+			result02, result12 := quernFunc1WarpLanczos_uint16(t9)
+//line warp.go:187:80000
+			y := result02
 //line warp.go:188:80000
-		if px >= dw || py >= dh {
+			fy := result12
+//line warp.go:187:80000
+			t12 := fx
+//line warp.go:187:80000
+			result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+			t14 := result03
 //line warp.go:189:80000
-			continue
+			t15 := fy
+//line warp.go:187:80000
+			result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+			t17 := result04
+//line warp.go:189:80000
+			wx := t14
 //line warp.go:190:80000
-		}
+			wy := t17
+//line warp.go:188:80000
+			t20 := &wx
+//line warp.go:189:80000
+			t21 := &wy
+//line warp.go:190:80000
+			t24 := x - 3
 //line warp.go:191:80000
-		t1 := &m2
-//line warp.go:191:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:192:80000
-		u2 := u
-//line warp.go:193:80000
-		v2 := v
-//line warp.go:192:80000
-		t6 := u2
-//line warp.go:192:80000
-		result0, result1 := quernFunc1WarpLanczos_uint16(t6)
-//line warp.go:193:80000
-		x := result0
-//line warp.go:194:80000
-		fx := result1
-//line warp.go:193:80000
-		t9 := v2
-//line warp.go:193:80000
-		result02, result12 := quernFunc1WarpLanczos_uint16(t9)
-//line warp.go:194:80000
-		y := result02
-//line warp.go:195:80000
-		fy := result12
-//line warp.go:194:80000
-		t12 := fx
-//line warp.go:194:80000
-		result03 := lanczosWeights(t12)
-//line warp.go:195:80000
-		t14 := result03
-//line warp.go:196:80000
-		t15 := fy
-//line warp.go:194:80000
-		result04 := lanczosWeights(t15)
-//line warp.go:195:80000
-		t17 := result04
-//line warp.go:196:80000
-		wx := t14
-//line warp.go:197:80000
-		wy := t17
-//line warp.go:195:80000
-		t20 := &wx
-//line warp.go:196:80000
-		t21 := &wy
-//line warp.go:197:80000
-		t24 := x - 3
-//line warp.go:198:80000
-		t25 := y - 3
-//line warp.go:195:80000
-		t32 := dst[t31:]
+			t25 := y - 3
+//line warp.go:188:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:135:80000
+			row6[threadX] = t21[4]
+//line warp.go:136:80000
+			row7[threadX] = t21[5]
+//line warp.go:137:80000
+			row8[threadX] = t21[6]
 //line warp.go:138:80000
-		rows[0][id] = t21[0]
-//line warp.go:138:80000
-		rows[1][id] = t21[1]
-//line warp.go:138:80000
-		rows[2][id] = t21[2]
-//line warp.go:138:80000
-		rows[3][id] = t21[3]
-//line warp.go:138:80000
-		rows[4][id] = t21[4]
-//line warp.go:138:80000
-		rows[5][id] = t21[5]
-//line warp.go:138:80000
-		rows[6][id] = t21[6]
-//line warp.go:138:80000
-		rows[7][id] = t21[7]
+			row9[threadX] = t21[7]
+//line warp.go:134:80000
+			for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row10[threadX])
 //line warp.go:141:80000
-		for k := 0; k < 8; k++ {
+			at_1 := int(row11[threadX])
 //line warp.go:142:80000
-			t22 := t24 + k
-//line warp.go:142:80000
-			result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-			columns[k][id] = int32(result05)
+			at_2 := int(row12[threadX])
 //line warp.go:143:80000
-		}
+			at_3 := int(row13[threadX])
+//line warp.go:144:80000
+			at_4 := int(row14[threadX])
+//line warp.go:145:80000
+			at_5 := int(row15[threadX])
+//line warp.go:146:80000
+			at_6 := int(row16[threadX])
 //line warp.go:147:80000
-		at_0 := int(columns[0][id])
-//line warp.go:147:80000
-		at_1 := int(columns[1][id])
-//line warp.go:147:80000
-		at_2 := int(columns[2][id])
-//line warp.go:147:80000
-		at_3 := int(columns[3][id])
-//line warp.go:147:80000
-		at_4 := int(columns[4][id])
-//line warp.go:147:80000
-		at_5 := int(columns[5][id])
-//line warp.go:147:80000
-		at_6 := int(columns[6][id])
-//line warp.go:147:80000
-		at_7 := int(columns[7][id])
-//line warp.go:150:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-			if r.Halted() {
-//line warp.go:150:80000
-				r.Halt()
-//line warp.go:151:80000
-			}
-//line warp.go:151:80000
-			var sum float32
-//line warp.go:153:80000
-			for j := 0; j < 8; j++ {
-//line warp.go:154:80000
-				line := value
-//line warp.go:155:80000
-				t62 := t25 + j
-//line warp.go:155:80000
-				result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-				yy := result06
-//line warp.go:157:80000
-				if yy >= 0 {
-//line warp.go:156:80000
-					t92 := yy*srcStride + channel
-//line warp.go:156:80000
-					row := src[t92:]
-//line warp.go:157:80000
-					line = 0
-//line warp.go:160:80000
-					p := value
-//line warp.go:161:80000
-					if at_0 >= 0 {
-//line warp.go:162:80000
-						p = float32(row[at_0*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[0] * p
-//line warp.go:160:80000
-					p2 := value
-//line warp.go:161:80000
-					if at_1 >= 0 {
-//line warp.go:162:80000
-						p2 = float32(row[at_1*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[1] * p2
-//line warp.go:160:80000
-					p3 := value
-//line warp.go:161:80000
-					if at_2 >= 0 {
-//line warp.go:162:80000
-						p3 = float32(row[at_2*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[2] * p3
-//line warp.go:160:80000
-					p4 := value
-//line warp.go:161:80000
-					if at_3 >= 0 {
-//line warp.go:162:80000
-						p4 = float32(row[at_3*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[3] * p4
-//line warp.go:160:80000
-					p5 := value
-//line warp.go:161:80000
-					if at_4 >= 0 {
-//line warp.go:162:80000
-						p5 = float32(row[at_4*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[4] * p5
-//line warp.go:160:80000
-					p6 := value
-//line warp.go:161:80000
-					if at_5 >= 0 {
-//line warp.go:162:80000
-						p6 = float32(row[at_5*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[5] * p6
-//line warp.go:160:80000
-					p7 := value
-//line warp.go:161:80000
-					if at_6 >= 0 {
-//line warp.go:162:80000
-						p7 = float32(row[at_6*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[6] * p7
-//line warp.go:160:80000
-					p8 := value
-//line warp.go:161:80000
-					if at_7 >= 0 {
-//line warp.go:162:80000
-						p8 = float32(row[at_7*c])
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[7] * p8
-//line warp.go:165:80000
+			at_7 := int(row17[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
 				}
-//line warp.go:167:80000
-				sum += rows[j][id] * line
-//line warp.go:168:80000
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = float32(row[at_0*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:153:80000
+						p5 := value
+//line warp.go:154:80000
+						if at_4 >= 0 {
+//line warp.go:155:80000
+							p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[4] * p5
+//line warp.go:153:80000
+						p6 := value
+//line warp.go:154:80000
+						if at_5 >= 0 {
+//line warp.go:155:80000
+							p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[5] * p6
+//line warp.go:153:80000
+						p7 := value
+//line warp.go:154:80000
+						if at_6 >= 0 {
+//line warp.go:155:80000
+							p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[6] * p7
+//line warp.go:153:80000
+						p8 := value
+//line warp.go:154:80000
+						if at_7 >= 0 {
+//line warp.go:155:80000
+							p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[7] * p8
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := quernFunc2WarpLanczos_uint16(t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
 			}
-//line warp.go:169:80000
-			t10 := sum
-//line warp.go:169:80000
-			result07 := quernFunc2WarpLanczos_uint16(t10)
-//line warp.go:169:80000
-			t32[channel] = result07
-//line warp.go:170:80000
+//line warp.go:164:80000
 		}
-//line warp.go:171:80000
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
 //line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:177:80000
+		m2 := *m
+//line warp.go:181:80000
+		if px >= dw || py >= dh {
+//line warp.go:182:80000
+			continue
+//line warp.go:183:80000
+		}
+//line warp.go:184:80000
+		t1 := &m2
+//line warp.go:184:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+		u2 := u
+//line warp.go:186:80000
+		v2 := v
+//line warp.go:185:80000
+		t6 := u2
+//line warp.go:185:80000
+		result0, result1 := quernFunc1WarpLanczos_uint16(t6)
+//line warp.go:186:80000
+		x := result0
+//line warp.go:187:80000
+		fx := result1
+//line warp.go:186:80000
+		t9 := v2
+//line warp.go:186:80000
+		result02, result12 := quernFunc1WarpLanczos_uint16(t9)
+//line warp.go:187:80000
+		y := result02
+//line warp.go:188:80000
+		fy := result12
+//line warp.go:187:80000
+		t12 := fx
+//line warp.go:187:80000
+		result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+		t14 := result03
+//line warp.go:189:80000
+		t15 := fy
+//line warp.go:187:80000
+		result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+		t17 := result04
+//line warp.go:189:80000
+		wx := t14
+//line warp.go:190:80000
+		wy := t17
+//line warp.go:188:80000
+		t20 := &wx
+//line warp.go:189:80000
+		t21 := &wy
+//line warp.go:190:80000
+		t24 := x - 3
+//line warp.go:191:80000
+		t25 := y - 3
+//line warp.go:188:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:131:80000
+		rows[4][id] = t21[4]
+//line warp.go:131:80000
+		rows[5][id] = t21[5]
+//line warp.go:131:80000
+		rows[6][id] = t21[6]
+//line warp.go:131:80000
+		rows[7][id] = t21[7]
+//line warp.go:134:80000
+		for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:140:80000
+		at_4 := int(columns[4][id])
+//line warp.go:140:80000
+		at_5 := int(columns[5][id])
+//line warp.go:140:80000
+		at_6 := int(columns[6][id])
+//line warp.go:140:80000
+		at_7 := int(columns[7][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = float32(row[at_0*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = float32(row[at_1*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = float32(row[at_2*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = float32(row[at_3*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:153:80000
+					p5 := value
+//line warp.go:154:80000
+					if at_4 >= 0 {
+//line warp.go:155:80000
+						p5 = float32(row[at_4*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[4] * p5
+//line warp.go:153:80000
+					p6 := value
+//line warp.go:154:80000
+					if at_5 >= 0 {
+//line warp.go:155:80000
+						p6 = float32(row[at_5*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[5] * p6
+//line warp.go:153:80000
+					p7 := value
+//line warp.go:154:80000
+					if at_6 >= 0 {
+//line warp.go:155:80000
+						p7 = float32(row[at_6*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[6] * p7
+//line warp.go:153:80000
+					p8 := value
+//line warp.go:154:80000
+					if at_7 >= 0 {
+//line warp.go:155:80000
+						p8 = float32(row[at_7*c])
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[7] * p8
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := quernFunc2WarpLanczos_uint16(t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpLanczos_uint16 is kernels.split.
 //
-//line quern_gen.go:22486:1
+//line quern_gen.go:22438:1
 func quernFunc1WarpLanczos_uint16(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -22495,7 +22447,7 @@ func quernFunc1WarpLanczos_uint16(u float64) (int, float32) {
 
 // quernFunc2WarpLanczos_uint16 is kernels.round.
 //
-//line quern_gen.go:22499:1
+//line quern_gen.go:22451:1
 func quernFunc2WarpLanczos_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -22510,7 +22462,7 @@ func quernFunc2WarpLanczos_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:22514:1
+//line quern_gen.go:22466:1
 func quernPlainWarpLanczos_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_warpLanczos_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -22574,476 +22526,476 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base, dw, py, dh i
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-//line warp.go:184:80000
-			m2 := *m
-//line warp.go:188:80000
-			if px >= dw || py >= dh {
-//line warp.go:189:80000
-				continue
-//line warp.go:190:80000
-			}
-//line warp.go:191:80000
-			t1 := &m2
-//line warp.go:191:80000
-			u, v := locate(t1, t2, t3)
-//line warp.go:192:80000
-			u2 := u
-//line warp.go:193:80000
-			v2 := v
-//line warp.go:192:80000
-			t6 := u2
-//line warp.go:192:80000
-			result0, result1 := quernFunc1WarpLanczos_float32(t6)
-//line warp.go:193:80000
-			x := result0
-//line warp.go:194:80000
-			fx := result1
-//line warp.go:193:80000
-			t9 := v2
-//line warp.go:193:80000
-			result02, result12 := quernFunc1WarpLanczos_float32(t9)
-//line warp.go:194:80000
-			y := result02
-//line warp.go:195:80000
-			fy := result12
-//line warp.go:194:80000
-			t12 := fx
-//line warp.go:194:80000
-			result03 := lanczosWeights(t12)
-//line warp.go:195:80000
-			t14 := result03
-//line warp.go:196:80000
-			t15 := fy
-//line warp.go:194:80000
-			result04 := lanczosWeights(t15)
-//line warp.go:195:80000
-			t17 := result04
-//line warp.go:196:80000
-			wx := t14
-//line warp.go:197:80000
-			wy := t17
-//line warp.go:195:80000
-			t20 := &wx
-//line warp.go:196:80000
-			t21 := &wy
-//line warp.go:197:80000
-			t24 := x - 3
-//line warp.go:198:80000
-			t25 := y - 3
-//line warp.go:195:80000
-			t32 := dst[t31:]
-//line warp.go:138:80000
-			row2[threadX] = t21[0]
-//line warp.go:139:80000
-			row3[threadX] = t21[1]
-//line warp.go:140:80000
-			row4[threadX] = t21[2]
-//line warp.go:141:80000
-			row5[threadX] = t21[3]
-//line warp.go:142:80000
-			row6[threadX] = t21[4]
-//line warp.go:143:80000
-			row7[threadX] = t21[5]
-//line warp.go:144:80000
-			row8[threadX] = t21[6]
-//line warp.go:145:80000
-			row9[threadX] = t21[7]
-//line warp.go:141:80000
-			for k := 0; k < 8; k++ {
-//line warp.go:142:80000
-				t22 := t24 + k
-//line warp.go:142:80000
-				result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-				columns[k][id] = int32(result05)
-//line warp.go:143:80000
-			}
-//line warp.go:147:80000
-			at_0 := int(row10[threadX])
-//line warp.go:148:80000
-			at_1 := int(row11[threadX])
-//line warp.go:149:80000
-			at_2 := int(row12[threadX])
-//line warp.go:150:80000
-			at_3 := int(row13[threadX])
-//line warp.go:151:80000
-			at_4 := int(row14[threadX])
-//line warp.go:152:80000
-			at_5 := int(row15[threadX])
-//line warp.go:153:80000
-			at_6 := int(row16[threadX])
-//line warp.go:154:80000
-			at_7 := int(row17[threadX])
-//line warp.go:150:80000
-			for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-				if r.Halted() {
-//line warp.go:150:80000
-					r.Halt()
-//line warp.go:151:80000
-				}
-//line warp.go:151:80000
-				var sum float32
-//line warp.go:153:80000
-				for j := 0; j < 8; j++ {
-//line warp.go:154:80000
-					line := value
-//line warp.go:155:80000
-					t62 := t25 + j
-//line warp.go:155:80000
-					result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-					yy := result06
-//line warp.go:157:80000
-					if yy >= 0 {
-//line warp.go:156:80000
-						t92 := yy*srcStride + channel
-//line warp.go:156:80000
-						row := src[t92:]
-//line warp.go:157:80000
-						line = 0
-//line warp.go:160:80000
-						p := value
-//line warp.go:161:80000
-						if at_0 >= 0 {
-//line warp.go:162:80000
-							p = row[at_0*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[0] * p
-//line warp.go:160:80000
-						p2 := value
-//line warp.go:161:80000
-						if at_1 >= 0 {
-//line warp.go:162:80000
-							p2 = row[at_1*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[1] * p2
-//line warp.go:160:80000
-						p3 := value
-//line warp.go:161:80000
-						if at_2 >= 0 {
-//line warp.go:162:80000
-							p3 = row[at_2*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[2] * p3
-//line warp.go:160:80000
-						p4 := value
-//line warp.go:161:80000
-						if at_3 >= 0 {
-//line warp.go:162:80000
-							p4 = row[at_3*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[3] * p4
-//line warp.go:160:80000
-						p5 := value
-//line warp.go:161:80000
-						if at_4 >= 0 {
-//line warp.go:162:80000
-							p5 = row[at_4*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[4] * p5
-//line warp.go:160:80000
-						p6 := value
-//line warp.go:161:80000
-						if at_5 >= 0 {
-//line warp.go:162:80000
-							p6 = row[at_5*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[5] * p6
-//line warp.go:160:80000
-						p7 := value
-//line warp.go:161:80000
-						if at_6 >= 0 {
-//line warp.go:162:80000
-							p7 = row[at_6*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[6] * p7
-//line warp.go:160:80000
-						p8 := value
-//line warp.go:161:80000
-						if at_7 >= 0 {
-//line warp.go:162:80000
-							p8 = row[at_7*c]
-//line warp.go:163:80000
-						}
-//line warp.go:164:80000
-						line += t20[7] * p8
-//line warp.go:165:80000
-					}
-//line warp.go:167:80000
-					sum += rows[j][id] * line
-//line warp.go:168:80000
-				}
-//line warp.go:169:80000
-				t10 := sum
-//line warp.go:169:80000
-				result07 := round[float32](t10)
-//line warp.go:169:80000
-				t32[channel] = result07
-//line warp.go:170:80000
-			}
-//line warp.go:171:80000
-		}
-//line warp.go:172:80000
-		return
-//line warp.go:173:80000
-	}
-//line warp.go:174:80000
-	for threadX := range 32 {
-//line warp.go:175:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:176:80000
-		px := base + threadX
 //line warp.go:177:80000
-		t2 := float64(px)
-//line warp.go:178:80000
-		t31 := start + px*c
-//line warp.go:179:80000
-		id := start2 + threadX
+			m2 := *m
+//line warp.go:181:80000
+			if px >= dw || py >= dh {
+//line warp.go:182:80000
+				continue
+//line warp.go:183:80000
+			}
 //line warp.go:184:80000
-		m2 := *m
+			t1 := &m2
+//line warp.go:184:80000
+			u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+			u2 := u
+//line warp.go:186:80000
+			v2 := v
+//line warp.go:185:80000
+			t6 := u2
+//line warp.go:185:80000
+			result0, result1 := quernFunc1WarpLanczos_float32(t6)
+//line warp.go:186:80000
+			x := result0
+//line warp.go:187:80000
+			fx := result1
+//line warp.go:186:80000
+			t9 := v2
+//line warp.go:186:80000
+			result02, result12 := quernFunc1WarpLanczos_float32(t9)
+//line warp.go:187:80000
+			y := result02
 //line warp.go:188:80000
-		if px >= dw || py >= dh {
+			fy := result12
+//line warp.go:187:80000
+			t12 := fx
+//line warp.go:187:80000
+			result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+			t14 := result03
 //line warp.go:189:80000
-			continue
+			t15 := fy
+//line warp.go:187:80000
+			result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+			t17 := result04
+//line warp.go:189:80000
+			wx := t14
 //line warp.go:190:80000
-		}
+			wy := t17
+//line warp.go:188:80000
+			t20 := &wx
+//line warp.go:189:80000
+			t21 := &wy
+//line warp.go:190:80000
+			t24 := x - 3
 //line warp.go:191:80000
-		t1 := &m2
-//line warp.go:191:80000
-		u, v := locate(t1, t2, t3)
-//line warp.go:192:80000
-		u2 := u
-//line warp.go:193:80000
-		v2 := v
-//line warp.go:192:80000
-		t6 := u2
-//line warp.go:192:80000
-		result0, result1 := quernFunc1WarpLanczos_float32(t6)
-//line warp.go:193:80000
-		x := result0
-//line warp.go:194:80000
-		fx := result1
-//line warp.go:193:80000
-		t9 := v2
-//line warp.go:193:80000
-		result02, result12 := quernFunc1WarpLanczos_float32(t9)
-//line warp.go:194:80000
-		y := result02
-//line warp.go:195:80000
-		fy := result12
-//line warp.go:194:80000
-		t12 := fx
-//line warp.go:194:80000
-		result03 := lanczosWeights(t12)
-//line warp.go:195:80000
-		t14 := result03
-//line warp.go:196:80000
-		t15 := fy
-//line warp.go:194:80000
-		result04 := lanczosWeights(t15)
-//line warp.go:195:80000
-		t17 := result04
-//line warp.go:196:80000
-		wx := t14
-//line warp.go:197:80000
-		wy := t17
-//line warp.go:195:80000
-		t20 := &wx
-//line warp.go:196:80000
-		t21 := &wy
-//line warp.go:197:80000
-		t24 := x - 3
-//line warp.go:198:80000
-		t25 := y - 3
-//line warp.go:195:80000
-		t32 := dst[t31:]
+			t25 := y - 3
+//line warp.go:188:80000
+			t32 := dst[t31:]
+//line warp.go:131:80000
+			row2[threadX] = t21[0]
+//line warp.go:132:80000
+			row3[threadX] = t21[1]
+//line warp.go:133:80000
+			row4[threadX] = t21[2]
+//line warp.go:134:80000
+			row5[threadX] = t21[3]
+//line warp.go:135:80000
+			row6[threadX] = t21[4]
+//line warp.go:136:80000
+			row7[threadX] = t21[5]
+//line warp.go:137:80000
+			row8[threadX] = t21[6]
 //line warp.go:138:80000
-		rows[0][id] = t21[0]
-//line warp.go:138:80000
-		rows[1][id] = t21[1]
-//line warp.go:138:80000
-		rows[2][id] = t21[2]
-//line warp.go:138:80000
-		rows[3][id] = t21[3]
-//line warp.go:138:80000
-		rows[4][id] = t21[4]
-//line warp.go:138:80000
-		rows[5][id] = t21[5]
-//line warp.go:138:80000
-		rows[6][id] = t21[6]
-//line warp.go:138:80000
-		rows[7][id] = t21[7]
+			row9[threadX] = t21[7]
+//line warp.go:134:80000
+			for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+				t22 := t24 + k
+//line warp.go:135:80000
+				result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+				columns[k][id] = int32(result05)
+//line warp.go:136:80000
+			}
+//line warp.go:140:80000
+			at_0 := int(row10[threadX])
 //line warp.go:141:80000
-		for k := 0; k < 8; k++ {
+			at_1 := int(row11[threadX])
 //line warp.go:142:80000
-			t22 := t24 + k
-//line warp.go:142:80000
-			result05 := inside(mode, t22, w)
-//line warp.go:142:80000
-			columns[k][id] = int32(result05)
+			at_2 := int(row12[threadX])
 //line warp.go:143:80000
-		}
+			at_3 := int(row13[threadX])
+//line warp.go:144:80000
+			at_4 := int(row14[threadX])
+//line warp.go:145:80000
+			at_5 := int(row15[threadX])
+//line warp.go:146:80000
+			at_6 := int(row16[threadX])
 //line warp.go:147:80000
-		at_0 := int(columns[0][id])
-//line warp.go:147:80000
-		at_1 := int(columns[1][id])
-//line warp.go:147:80000
-		at_2 := int(columns[2][id])
-//line warp.go:147:80000
-		at_3 := int(columns[3][id])
-//line warp.go:147:80000
-		at_4 := int(columns[4][id])
-//line warp.go:147:80000
-		at_5 := int(columns[5][id])
-//line warp.go:147:80000
-		at_6 := int(columns[6][id])
-//line warp.go:147:80000
-		at_7 := int(columns[7][id])
-//line warp.go:150:80000
-		for channel := 0; channel < c; channel++ {
-//line warp.go:151:80000
-			if r.Halted() {
-//line warp.go:150:80000
-				r.Halt()
-//line warp.go:151:80000
-			}
-//line warp.go:151:80000
-			var sum float32
-//line warp.go:153:80000
-			for j := 0; j < 8; j++ {
-//line warp.go:154:80000
-				line := value
-//line warp.go:155:80000
-				t62 := t25 + j
-//line warp.go:155:80000
-				result06 := inside(mode, t62, h)
-//line warp.go:156:80000
-				yy := result06
-//line warp.go:157:80000
-				if yy >= 0 {
-//line warp.go:156:80000
-					t92 := yy*srcStride + channel
-//line warp.go:156:80000
-					row := src[t92:]
-//line warp.go:157:80000
-					line = 0
-//line warp.go:160:80000
-					p := value
-//line warp.go:161:80000
-					if at_0 >= 0 {
-//line warp.go:162:80000
-						p = row[at_0*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[0] * p
-//line warp.go:160:80000
-					p2 := value
-//line warp.go:161:80000
-					if at_1 >= 0 {
-//line warp.go:162:80000
-						p2 = row[at_1*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[1] * p2
-//line warp.go:160:80000
-					p3 := value
-//line warp.go:161:80000
-					if at_2 >= 0 {
-//line warp.go:162:80000
-						p3 = row[at_2*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[2] * p3
-//line warp.go:160:80000
-					p4 := value
-//line warp.go:161:80000
-					if at_3 >= 0 {
-//line warp.go:162:80000
-						p4 = row[at_3*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[3] * p4
-//line warp.go:160:80000
-					p5 := value
-//line warp.go:161:80000
-					if at_4 >= 0 {
-//line warp.go:162:80000
-						p5 = row[at_4*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[4] * p5
-//line warp.go:160:80000
-					p6 := value
-//line warp.go:161:80000
-					if at_5 >= 0 {
-//line warp.go:162:80000
-						p6 = row[at_5*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[5] * p6
-//line warp.go:160:80000
-					p7 := value
-//line warp.go:161:80000
-					if at_6 >= 0 {
-//line warp.go:162:80000
-						p7 = row[at_6*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[6] * p7
-//line warp.go:160:80000
-					p8 := value
-//line warp.go:161:80000
-					if at_7 >= 0 {
-//line warp.go:162:80000
-						p8 = row[at_7*c]
-//line warp.go:163:80000
-					}
-//line warp.go:164:80000
-					line += t20[7] * p8
-//line warp.go:165:80000
+			at_7 := int(row17[threadX])
+//line warp.go:143:80000
+			for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+				if r.Halted() {
+//line warp.go:143:80000
+					r.Halt()
+//line warp.go:144:80000
 				}
-//line warp.go:167:80000
-				sum += rows[j][id] * line
-//line warp.go:168:80000
+//line warp.go:144:80000
+				var sum float32
+//line warp.go:146:80000
+				for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+					line := value
+//line warp.go:148:80000
+					t62 := t25 + j
+//line warp.go:148:80000
+					result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+					yy := result06
+//line warp.go:150:80000
+					if yy >= 0 {
+//line warp.go:149:80000
+						t92 := yy*srcStride + channel
+//line warp.go:149:80000
+						row := src[t92:]
+//line warp.go:150:80000
+						line = 0
+//line warp.go:153:80000
+						p := value
+//line warp.go:154:80000
+						if at_0 >= 0 {
+//line warp.go:155:80000
+							p = row[at_0*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[0] * p
+//line warp.go:153:80000
+						p2 := value
+//line warp.go:154:80000
+						if at_1 >= 0 {
+//line warp.go:155:80000
+							p2 = row[at_1*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[1] * p2
+//line warp.go:153:80000
+						p3 := value
+//line warp.go:154:80000
+						if at_2 >= 0 {
+//line warp.go:155:80000
+							p3 = row[at_2*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[2] * p3
+//line warp.go:153:80000
+						p4 := value
+//line warp.go:154:80000
+						if at_3 >= 0 {
+//line warp.go:155:80000
+							p4 = row[at_3*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[3] * p4
+//line warp.go:153:80000
+						p5 := value
+//line warp.go:154:80000
+						if at_4 >= 0 {
+//line warp.go:155:80000
+							p5 = row[at_4*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[4] * p5
+//line warp.go:153:80000
+						p6 := value
+//line warp.go:154:80000
+						if at_5 >= 0 {
+//line warp.go:155:80000
+							p6 = row[at_5*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[5] * p6
+//line warp.go:153:80000
+						p7 := value
+//line warp.go:154:80000
+						if at_6 >= 0 {
+//line warp.go:155:80000
+							p7 = row[at_6*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[6] * p7
+//line warp.go:153:80000
+						p8 := value
+//line warp.go:154:80000
+						if at_7 >= 0 {
+//line warp.go:155:80000
+							p8 = row[at_7*c]
+//line warp.go:156:80000
+						}
+//line warp.go:157:80000
+						line += t20[7] * p8
+//line warp.go:158:80000
+					}
+//line warp.go:160:80000
+					sum += rows[j][id] * line
+//line warp.go:161:80000
+				}
+//line warp.go:162:80000
+				t10 := sum
+//line warp.go:162:80000
+				result07 := round[float32](t10)
+//line warp.go:162:80000
+				t32[channel] = result07
+//line warp.go:163:80000
 			}
-//line warp.go:169:80000
-			t10 := sum
-//line warp.go:169:80000
-			result07 := round[float32](t10)
-//line warp.go:169:80000
-			t32[channel] = result07
-//line warp.go:170:80000
+//line warp.go:164:80000
 		}
-//line warp.go:171:80000
+//line warp.go:165:80000
+		return
+//line warp.go:166:80000
 	}
+//line warp.go:167:80000
+	for threadX := range 32 {
+//line warp.go:168:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:169:80000
+		px := base + threadX
+//line warp.go:170:80000
+		t2 := float64(px)
+//line warp.go:171:80000
+		t31 := start + px*c
 //line warp.go:172:80000
+		id := start2 + threadX
+//line warp.go:177:80000
+		m2 := *m
+//line warp.go:181:80000
+		if px >= dw || py >= dh {
+//line warp.go:182:80000
+			continue
+//line warp.go:183:80000
+		}
+//line warp.go:184:80000
+		t1 := &m2
+//line warp.go:184:80000
+		u, v := locate(t1, t2, t3)
+//line warp.go:185:80000
+		u2 := u
+//line warp.go:186:80000
+		v2 := v
+//line warp.go:185:80000
+		t6 := u2
+//line warp.go:185:80000
+		result0, result1 := quernFunc1WarpLanczos_float32(t6)
+//line warp.go:186:80000
+		x := result0
+//line warp.go:187:80000
+		fx := result1
+//line warp.go:186:80000
+		t9 := v2
+//line warp.go:186:80000
+		result02, result12 := quernFunc1WarpLanczos_float32(t9)
+//line warp.go:187:80000
+		y := result02
+//line warp.go:188:80000
+		fy := result12
+//line warp.go:187:80000
+		t12 := fx
+//line warp.go:187:80000
+		result03 := lanczosWeights(t12)
+//line warp.go:188:80000
+		t14 := result03
+//line warp.go:189:80000
+		t15 := fy
+//line warp.go:187:80000
+		result04 := lanczosWeights(t15)
+//line warp.go:188:80000
+		t17 := result04
+//line warp.go:189:80000
+		wx := t14
+//line warp.go:190:80000
+		wy := t17
+//line warp.go:188:80000
+		t20 := &wx
+//line warp.go:189:80000
+		t21 := &wy
+//line warp.go:190:80000
+		t24 := x - 3
+//line warp.go:191:80000
+		t25 := y - 3
+//line warp.go:188:80000
+		t32 := dst[t31:]
+//line warp.go:131:80000
+		rows[0][id] = t21[0]
+//line warp.go:131:80000
+		rows[1][id] = t21[1]
+//line warp.go:131:80000
+		rows[2][id] = t21[2]
+//line warp.go:131:80000
+		rows[3][id] = t21[3]
+//line warp.go:131:80000
+		rows[4][id] = t21[4]
+//line warp.go:131:80000
+		rows[5][id] = t21[5]
+//line warp.go:131:80000
+		rows[6][id] = t21[6]
+//line warp.go:131:80000
+		rows[7][id] = t21[7]
+//line warp.go:134:80000
+		for k := 0; k < 8; k++ {
+//line warp.go:135:80000
+			t22 := t24 + k
+//line warp.go:135:80000
+			result05 := inside(mode, t22, w)
+//line warp.go:135:80000
+			columns[k][id] = int32(result05)
+//line warp.go:136:80000
+		}
+//line warp.go:140:80000
+		at_0 := int(columns[0][id])
+//line warp.go:140:80000
+		at_1 := int(columns[1][id])
+//line warp.go:140:80000
+		at_2 := int(columns[2][id])
+//line warp.go:140:80000
+		at_3 := int(columns[3][id])
+//line warp.go:140:80000
+		at_4 := int(columns[4][id])
+//line warp.go:140:80000
+		at_5 := int(columns[5][id])
+//line warp.go:140:80000
+		at_6 := int(columns[6][id])
+//line warp.go:140:80000
+		at_7 := int(columns[7][id])
+//line warp.go:143:80000
+		for channel := 0; channel < c; channel++ {
+//line warp.go:144:80000
+			if r.Halted() {
+//line warp.go:143:80000
+				r.Halt()
+//line warp.go:144:80000
+			}
+//line warp.go:144:80000
+			var sum float32
+//line warp.go:146:80000
+			for j := 0; j < 8; j++ {
+//line warp.go:147:80000
+				line := value
+//line warp.go:148:80000
+				t62 := t25 + j
+//line warp.go:148:80000
+				result06 := inside(mode, t62, h)
+//line warp.go:149:80000
+				yy := result06
+//line warp.go:150:80000
+				if yy >= 0 {
+//line warp.go:149:80000
+					t92 := yy*srcStride + channel
+//line warp.go:149:80000
+					row := src[t92:]
+//line warp.go:150:80000
+					line = 0
+//line warp.go:153:80000
+					p := value
+//line warp.go:154:80000
+					if at_0 >= 0 {
+//line warp.go:155:80000
+						p = row[at_0*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[0] * p
+//line warp.go:153:80000
+					p2 := value
+//line warp.go:154:80000
+					if at_1 >= 0 {
+//line warp.go:155:80000
+						p2 = row[at_1*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[1] * p2
+//line warp.go:153:80000
+					p3 := value
+//line warp.go:154:80000
+					if at_2 >= 0 {
+//line warp.go:155:80000
+						p3 = row[at_2*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[2] * p3
+//line warp.go:153:80000
+					p4 := value
+//line warp.go:154:80000
+					if at_3 >= 0 {
+//line warp.go:155:80000
+						p4 = row[at_3*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[3] * p4
+//line warp.go:153:80000
+					p5 := value
+//line warp.go:154:80000
+					if at_4 >= 0 {
+//line warp.go:155:80000
+						p5 = row[at_4*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[4] * p5
+//line warp.go:153:80000
+					p6 := value
+//line warp.go:154:80000
+					if at_5 >= 0 {
+//line warp.go:155:80000
+						p6 = row[at_5*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[5] * p6
+//line warp.go:153:80000
+					p7 := value
+//line warp.go:154:80000
+					if at_6 >= 0 {
+//line warp.go:155:80000
+						p7 = row[at_6*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[6] * p7
+//line warp.go:153:80000
+					p8 := value
+//line warp.go:154:80000
+					if at_7 >= 0 {
+//line warp.go:155:80000
+						p8 = row[at_7*c]
+//line warp.go:156:80000
+					}
+//line warp.go:157:80000
+					line += t20[7] * p8
+//line warp.go:158:80000
+				}
+//line warp.go:160:80000
+				sum += rows[j][id] * line
+//line warp.go:161:80000
+			}
+//line warp.go:162:80000
+			t10 := sum
+//line warp.go:162:80000
+			result07 := round[float32](t10)
+//line warp.go:162:80000
+			t32[channel] = result07
+//line warp.go:163:80000
+		}
+//line warp.go:164:80000
+	}
+//line warp.go:165:80000
 }
 
 // quernFunc1WarpLanczos_float32 is kernels.split.
 //
-//line quern_gen.go:23047:1
+//line quern_gen.go:22999:1
 func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 //line warp.go:32:80000
 	f := math.Floor(u)
@@ -23054,7 +23006,7 @@ func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 //line warp.go:35:80000
 }
 
-//line quern_gen.go:23058:1
+//line quern_gen.go:23010:1
 func quernPlainShrink_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -23106,158 +23058,158 @@ func quernRow1Shrink_uint8(r *host.Run, base, dw, py, dh, c, start, start2, srcS
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-//line warp.go:248:80000
+//line warp.go:241:80000
 			channel := 0
-//line warp.go:249:80000
+//line warp.go:242:80000
 			for ; channel < c; channel++ {
-//line warp.go:250:80000
+//line warp.go:243:80000
 				if r.Halted() {
-//line warp.go:248:80000
+//line warp.go:241:80000
 					r.Halt()
-//line warp.go:249:80000
+//line warp.go:242:80000
 				}
-//line warp.go:249:80000
+//line warp.go:242:80000
 				var sum float32
-//line warp.go:250:80000
+//line warp.go:243:80000
 				y := start / dh
-//line warp.go:251:80000
+//line warp.go:244:80000
 				for ; y*dh < start2; y++ {
-//line warp.go:252:80000
-					if r.Halted() {
-//line warp.go:250:80000
-						r.Halt()
-//line warp.go:251:80000
-					}
-//line warp.go:251:80000
-					var line float32
-//line warp.go:252:80000
-					t2 := y*srcStride + channel
-//line warp.go:252:80000
-					row := src[t2:]
-//line warp.go:253:80000
-					for x := at4 / dw; x*dw < at5; x++ {
-//line warp.go:254:80000
-						if r.Halted() {
-//line warp.go:253:80000
-							r.Halt()
-//line warp.go:254:80000
-						}
-//line warp.go:254:80000
-						t3 := x
-//line warp.go:254:80000
-						result0 := share(t3, px, w, dw)
-//line warp.go:254:80000
-						line += float32(result0) * float32(row[x*c])
-//line warp.go:255:80000
-					}
-//line warp.go:256:80000
-					t8 := y
-//line warp.go:256:80000
-					result02 := share(t8, py, h, dh)
-//line warp.go:257:80000
-					sum += float32(result02) * (line * steady)
-//line warp.go:258:80000
-				}
-//line warp.go:258:80000
-				t13 := sum * steady2
-//line warp.go:258:80000
-				result03 := quernFunc1Shrink_uint8(t13)
-//line warp.go:258:80000
-				dst[at6+channel] = result03
-//line warp.go:259:80000
-			}
-//line warp.go:260:80000
-		}
-//line warp.go:261:80000
-		return
-//line warp.go:262:80000
-	}
-//line warp.go:263:80000
-	for threadX := range width {
-//line warp.go:264:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:265:80000
-		px := base + threadX
-//line warp.go:266:80000
-		at := px * w
-//line warp.go:267:80000
-		at2 := (px + 1) * w
-//line warp.go:268:80000
-		at3 := start3 + px*c
 //line warp.go:245:80000
-		if px >= dw || py >= dh {
-//line warp.go:246:80000
-			continue
-//line warp.go:247:80000
-		}
-//line warp.go:248:80000
-		channel := 0
-//line warp.go:249:80000
-		for ; channel < c; channel++ {
-//line warp.go:250:80000
-			if r.Halted() {
-//line warp.go:248:80000
-				r.Halt()
-//line warp.go:249:80000
-			}
-//line warp.go:249:80000
-			var sum float32
-//line warp.go:250:80000
-			y := start / dh
-//line warp.go:251:80000
-			for ; y*dh < start2; y++ {
-//line warp.go:252:80000
-				if r.Halted() {
-//line warp.go:250:80000
-					r.Halt()
-//line warp.go:251:80000
-				}
-//line warp.go:251:80000
-				var line float32
-//line warp.go:252:80000
-				t2 := y*srcStride + channel
-//line warp.go:252:80000
-				row := src[t2:]
-//line warp.go:253:80000
-				for x := at / dw; x*dw < at2; x++ {
-//line warp.go:254:80000
 					if r.Halted() {
-//line warp.go:253:80000
+//line warp.go:243:80000
 						r.Halt()
-//line warp.go:254:80000
+//line warp.go:244:80000
 					}
-//line warp.go:254:80000
-					t3 := x
-//line warp.go:254:80000
-					result0 := share(t3, px, w, dw)
-//line warp.go:254:80000
-					line += float32(result0) * float32(row[x*c])
-//line warp.go:255:80000
+//line warp.go:244:80000
+					var line float32
+//line warp.go:245:80000
+					t2 := y*srcStride + channel
+//line warp.go:245:80000
+					row := src[t2:]
+//line warp.go:246:80000
+					for x := at4 / dw; x*dw < at5; x++ {
+//line warp.go:247:80000
+						if r.Halted() {
+//line warp.go:246:80000
+							r.Halt()
+//line warp.go:247:80000
+						}
+//line warp.go:247:80000
+						t3 := x
+//line warp.go:247:80000
+						result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+						line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+					}
+//line warp.go:249:80000
+					t8 := y
+//line warp.go:249:80000
+					result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+					sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
 				}
-//line warp.go:256:80000
-				t8 := y
-//line warp.go:256:80000
-				result02 := share(t8, py, h, dh)
-//line warp.go:257:80000
-				sum += float32(result02) * (line * steady)
-//line warp.go:258:80000
+//line warp.go:251:80000
+				t13 := sum * steady2
+//line warp.go:251:80000
+				result03 := quernFunc1Shrink_uint8(t13)
+//line warp.go:251:80000
+				dst[at6+channel] = result03
+//line warp.go:252:80000
 			}
-//line warp.go:258:80000
-			t13 := sum * steady2
-//line warp.go:258:80000
-			result03 := quernFunc1Shrink_uint8(t13)
-//line warp.go:258:80000
-			dst[at3+channel] = result03
-//line warp.go:259:80000
+//line warp.go:253:80000
 		}
-//line warp.go:260:80000
+//line warp.go:254:80000
+		return
+//line warp.go:255:80000
 	}
+//line warp.go:256:80000
+	for threadX := range width {
+//line warp.go:257:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:258:80000
+		px := base + threadX
+//line warp.go:259:80000
+		at := px * w
+//line warp.go:260:80000
+		at2 := (px + 1) * w
 //line warp.go:261:80000
+		at3 := start3 + px*c
+//line warp.go:238:80000
+		if px >= dw || py >= dh {
+//line warp.go:239:80000
+			continue
+//line warp.go:240:80000
+		}
+//line warp.go:241:80000
+		channel := 0
+//line warp.go:242:80000
+		for ; channel < c; channel++ {
+//line warp.go:243:80000
+			if r.Halted() {
+//line warp.go:241:80000
+				r.Halt()
+//line warp.go:242:80000
+			}
+//line warp.go:242:80000
+			var sum float32
+//line warp.go:243:80000
+			y := start / dh
+//line warp.go:244:80000
+			for ; y*dh < start2; y++ {
+//line warp.go:245:80000
+				if r.Halted() {
+//line warp.go:243:80000
+					r.Halt()
+//line warp.go:244:80000
+				}
+//line warp.go:244:80000
+				var line float32
+//line warp.go:245:80000
+				t2 := y*srcStride + channel
+//line warp.go:245:80000
+				row := src[t2:]
+//line warp.go:246:80000
+				for x := at / dw; x*dw < at2; x++ {
+//line warp.go:247:80000
+					if r.Halted() {
+//line warp.go:246:80000
+						r.Halt()
+//line warp.go:247:80000
+					}
+//line warp.go:247:80000
+					t3 := x
+//line warp.go:247:80000
+					result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+					line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+				}
+//line warp.go:249:80000
+				t8 := y
+//line warp.go:249:80000
+				result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+				sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
+			}
+//line warp.go:251:80000
+			t13 := sum * steady2
+//line warp.go:251:80000
+			result03 := quernFunc1Shrink_uint8(t13)
+//line warp.go:251:80000
+			dst[at3+channel] = result03
+//line warp.go:252:80000
+		}
+//line warp.go:253:80000
+	}
+//line warp.go:254:80000
 }
 
 // quernFunc1Shrink_uint8 is kernels.round.
 //
-//line quern_gen.go:23261:1
+//line quern_gen.go:23213:1
 func quernFunc1Shrink_uint8(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -23272,7 +23224,7 @@ func quernFunc1Shrink_uint8(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:23276:1
+//line quern_gen.go:23228:1
 func quernPlainShrink_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -23324,158 +23276,158 @@ func quernRow1Shrink_uint16(r *host.Run, base, dw, py, dh, c, start, start2, src
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-//line warp.go:248:80000
+//line warp.go:241:80000
 			channel := 0
-//line warp.go:249:80000
+//line warp.go:242:80000
 			for ; channel < c; channel++ {
-//line warp.go:250:80000
+//line warp.go:243:80000
 				if r.Halted() {
-//line warp.go:248:80000
+//line warp.go:241:80000
 					r.Halt()
-//line warp.go:249:80000
+//line warp.go:242:80000
 				}
-//line warp.go:249:80000
+//line warp.go:242:80000
 				var sum float32
-//line warp.go:250:80000
+//line warp.go:243:80000
 				y := start / dh
-//line warp.go:251:80000
+//line warp.go:244:80000
 				for ; y*dh < start2; y++ {
-//line warp.go:252:80000
-					if r.Halted() {
-//line warp.go:250:80000
-						r.Halt()
-//line warp.go:251:80000
-					}
-//line warp.go:251:80000
-					var line float32
-//line warp.go:252:80000
-					t2 := y*srcStride + channel
-//line warp.go:252:80000
-					row := src[t2:]
-//line warp.go:253:80000
-					for x := at4 / dw; x*dw < at5; x++ {
-//line warp.go:254:80000
-						if r.Halted() {
-//line warp.go:253:80000
-							r.Halt()
-//line warp.go:254:80000
-						}
-//line warp.go:254:80000
-						t3 := x
-//line warp.go:254:80000
-						result0 := share(t3, px, w, dw)
-//line warp.go:254:80000
-						line += float32(result0) * float32(row[x*c])
-//line warp.go:255:80000
-					}
-//line warp.go:256:80000
-					t8 := y
-//line warp.go:256:80000
-					result02 := share(t8, py, h, dh)
-//line warp.go:257:80000
-					sum += float32(result02) * (line * steady)
-//line warp.go:258:80000
-				}
-//line warp.go:258:80000
-				t13 := sum * steady2
-//line warp.go:258:80000
-				result03 := quernFunc1Shrink_uint16(t13)
-//line warp.go:258:80000
-				dst[at6+channel] = result03
-//line warp.go:259:80000
-			}
-//line warp.go:260:80000
-		}
-//line warp.go:261:80000
-		return
-//line warp.go:262:80000
-	}
-//line warp.go:263:80000
-	for threadX := range width {
-//line warp.go:264:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:265:80000
-		px := base + threadX
-//line warp.go:266:80000
-		at := px * w
-//line warp.go:267:80000
-		at2 := (px + 1) * w
-//line warp.go:268:80000
-		at3 := start3 + px*c
 //line warp.go:245:80000
-		if px >= dw || py >= dh {
-//line warp.go:246:80000
-			continue
-//line warp.go:247:80000
-		}
-//line warp.go:248:80000
-		channel := 0
-//line warp.go:249:80000
-		for ; channel < c; channel++ {
-//line warp.go:250:80000
-			if r.Halted() {
-//line warp.go:248:80000
-				r.Halt()
-//line warp.go:249:80000
-			}
-//line warp.go:249:80000
-			var sum float32
-//line warp.go:250:80000
-			y := start / dh
-//line warp.go:251:80000
-			for ; y*dh < start2; y++ {
-//line warp.go:252:80000
-				if r.Halted() {
-//line warp.go:250:80000
-					r.Halt()
-//line warp.go:251:80000
-				}
-//line warp.go:251:80000
-				var line float32
-//line warp.go:252:80000
-				t2 := y*srcStride + channel
-//line warp.go:252:80000
-				row := src[t2:]
-//line warp.go:253:80000
-				for x := at / dw; x*dw < at2; x++ {
-//line warp.go:254:80000
 					if r.Halted() {
-//line warp.go:253:80000
+//line warp.go:243:80000
 						r.Halt()
-//line warp.go:254:80000
+//line warp.go:244:80000
 					}
-//line warp.go:254:80000
-					t3 := x
-//line warp.go:254:80000
-					result0 := share(t3, px, w, dw)
-//line warp.go:254:80000
-					line += float32(result0) * float32(row[x*c])
-//line warp.go:255:80000
+//line warp.go:244:80000
+					var line float32
+//line warp.go:245:80000
+					t2 := y*srcStride + channel
+//line warp.go:245:80000
+					row := src[t2:]
+//line warp.go:246:80000
+					for x := at4 / dw; x*dw < at5; x++ {
+//line warp.go:247:80000
+						if r.Halted() {
+//line warp.go:246:80000
+							r.Halt()
+//line warp.go:247:80000
+						}
+//line warp.go:247:80000
+						t3 := x
+//line warp.go:247:80000
+						result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+						line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+					}
+//line warp.go:249:80000
+					t8 := y
+//line warp.go:249:80000
+					result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+					sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
 				}
-//line warp.go:256:80000
-				t8 := y
-//line warp.go:256:80000
-				result02 := share(t8, py, h, dh)
-//line warp.go:257:80000
-				sum += float32(result02) * (line * steady)
-//line warp.go:258:80000
+//line warp.go:251:80000
+				t13 := sum * steady2
+//line warp.go:251:80000
+				result03 := quernFunc1Shrink_uint16(t13)
+//line warp.go:251:80000
+				dst[at6+channel] = result03
+//line warp.go:252:80000
 			}
-//line warp.go:258:80000
-			t13 := sum * steady2
-//line warp.go:258:80000
-			result03 := quernFunc1Shrink_uint16(t13)
-//line warp.go:258:80000
-			dst[at3+channel] = result03
-//line warp.go:259:80000
+//line warp.go:253:80000
 		}
-//line warp.go:260:80000
+//line warp.go:254:80000
+		return
+//line warp.go:255:80000
 	}
+//line warp.go:256:80000
+	for threadX := range width {
+//line warp.go:257:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:258:80000
+		px := base + threadX
+//line warp.go:259:80000
+		at := px * w
+//line warp.go:260:80000
+		at2 := (px + 1) * w
 //line warp.go:261:80000
+		at3 := start3 + px*c
+//line warp.go:238:80000
+		if px >= dw || py >= dh {
+//line warp.go:239:80000
+			continue
+//line warp.go:240:80000
+		}
+//line warp.go:241:80000
+		channel := 0
+//line warp.go:242:80000
+		for ; channel < c; channel++ {
+//line warp.go:243:80000
+			if r.Halted() {
+//line warp.go:241:80000
+				r.Halt()
+//line warp.go:242:80000
+			}
+//line warp.go:242:80000
+			var sum float32
+//line warp.go:243:80000
+			y := start / dh
+//line warp.go:244:80000
+			for ; y*dh < start2; y++ {
+//line warp.go:245:80000
+				if r.Halted() {
+//line warp.go:243:80000
+					r.Halt()
+//line warp.go:244:80000
+				}
+//line warp.go:244:80000
+				var line float32
+//line warp.go:245:80000
+				t2 := y*srcStride + channel
+//line warp.go:245:80000
+				row := src[t2:]
+//line warp.go:246:80000
+				for x := at / dw; x*dw < at2; x++ {
+//line warp.go:247:80000
+					if r.Halted() {
+//line warp.go:246:80000
+						r.Halt()
+//line warp.go:247:80000
+					}
+//line warp.go:247:80000
+					t3 := x
+//line warp.go:247:80000
+					result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+					line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+				}
+//line warp.go:249:80000
+				t8 := y
+//line warp.go:249:80000
+				result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+				sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
+			}
+//line warp.go:251:80000
+			t13 := sum * steady2
+//line warp.go:251:80000
+			result03 := quernFunc1Shrink_uint16(t13)
+//line warp.go:251:80000
+			dst[at3+channel] = result03
+//line warp.go:252:80000
+		}
+//line warp.go:253:80000
+	}
+//line warp.go:254:80000
 }
 
 // quernFunc1Shrink_uint16 is kernels.round.
 //
-//line quern_gen.go:23479:1
+//line quern_gen.go:23431:1
 func quernFunc1Shrink_uint16(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -23490,7 +23442,7 @@ func quernFunc1Shrink_uint16(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:23494:1
+//line quern_gen.go:23446:1
 func quernPlainShrink_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_shrink_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -23542,156 +23494,156 @@ func quernRow1Shrink_float32(r *host.Run, base, dw, py, dh, c, start, start2, sr
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-//line warp.go:248:80000
+//line warp.go:241:80000
 			channel := 0
-//line warp.go:249:80000
+//line warp.go:242:80000
 			for ; channel < c; channel++ {
-//line warp.go:250:80000
+//line warp.go:243:80000
 				if r.Halted() {
-//line warp.go:248:80000
+//line warp.go:241:80000
 					r.Halt()
-//line warp.go:249:80000
+//line warp.go:242:80000
 				}
-//line warp.go:249:80000
+//line warp.go:242:80000
 				var sum float32
-//line warp.go:250:80000
+//line warp.go:243:80000
 				y := start / dh
-//line warp.go:251:80000
+//line warp.go:244:80000
 				for ; y*dh < start2; y++ {
-//line warp.go:252:80000
-					if r.Halted() {
-//line warp.go:250:80000
-						r.Halt()
-//line warp.go:251:80000
-					}
-//line warp.go:251:80000
-					var line float32
-//line warp.go:252:80000
-					t2 := y*srcStride + channel
-//line warp.go:252:80000
-					row := src[t2:]
-//line warp.go:253:80000
-					for x := at4 / dw; x*dw < at5; x++ {
-//line warp.go:254:80000
-						if r.Halted() {
-//line warp.go:253:80000
-							r.Halt()
-//line warp.go:254:80000
-						}
-//line warp.go:254:80000
-						t3 := x
-//line warp.go:254:80000
-						result0 := share(t3, px, w, dw)
-//line warp.go:254:80000
-						line += float32(result0) * float32(row[x*c])
-//line warp.go:255:80000
-					}
-//line warp.go:256:80000
-					t8 := y
-//line warp.go:256:80000
-					result02 := share(t8, py, h, dh)
-//line warp.go:257:80000
-					sum += float32(result02) * (line * steady)
-//line warp.go:258:80000
-				}
-//line warp.go:258:80000
-				t13 := sum * steady2
-//line warp.go:258:80000
-				result03 := round[float32](t13)
-//line warp.go:258:80000
-				dst[at6+channel] = result03
-//line warp.go:259:80000
-			}
-//line warp.go:260:80000
-		}
-//line warp.go:261:80000
-		return
-//line warp.go:262:80000
-	}
-//line warp.go:263:80000
-	for threadX := range width {
-//line warp.go:264:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:265:80000
-		px := base + threadX
-//line warp.go:266:80000
-		at := px * w
-//line warp.go:267:80000
-		at2 := (px + 1) * w
-//line warp.go:268:80000
-		at3 := start3 + px*c
 //line warp.go:245:80000
-		if px >= dw || py >= dh {
-//line warp.go:246:80000
-			continue
-//line warp.go:247:80000
-		}
-//line warp.go:248:80000
-		channel := 0
-//line warp.go:249:80000
-		for ; channel < c; channel++ {
-//line warp.go:250:80000
-			if r.Halted() {
-//line warp.go:248:80000
-				r.Halt()
-//line warp.go:249:80000
-			}
-//line warp.go:249:80000
-			var sum float32
-//line warp.go:250:80000
-			y := start / dh
-//line warp.go:251:80000
-			for ; y*dh < start2; y++ {
-//line warp.go:252:80000
-				if r.Halted() {
-//line warp.go:250:80000
-					r.Halt()
-//line warp.go:251:80000
-				}
-//line warp.go:251:80000
-				var line float32
-//line warp.go:252:80000
-				t2 := y*srcStride + channel
-//line warp.go:252:80000
-				row := src[t2:]
-//line warp.go:253:80000
-				for x := at / dw; x*dw < at2; x++ {
-//line warp.go:254:80000
 					if r.Halted() {
-//line warp.go:253:80000
+//line warp.go:243:80000
 						r.Halt()
-//line warp.go:254:80000
+//line warp.go:244:80000
 					}
-//line warp.go:254:80000
-					t3 := x
-//line warp.go:254:80000
-					result0 := share(t3, px, w, dw)
-//line warp.go:254:80000
-					line += float32(result0) * float32(row[x*c])
-//line warp.go:255:80000
+//line warp.go:244:80000
+					var line float32
+//line warp.go:245:80000
+					t2 := y*srcStride + channel
+//line warp.go:245:80000
+					row := src[t2:]
+//line warp.go:246:80000
+					for x := at4 / dw; x*dw < at5; x++ {
+//line warp.go:247:80000
+						if r.Halted() {
+//line warp.go:246:80000
+							r.Halt()
+//line warp.go:247:80000
+						}
+//line warp.go:247:80000
+						t3 := x
+//line warp.go:247:80000
+						result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+						line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+					}
+//line warp.go:249:80000
+					t8 := y
+//line warp.go:249:80000
+					result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+					sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
 				}
-//line warp.go:256:80000
-				t8 := y
-//line warp.go:256:80000
-				result02 := share(t8, py, h, dh)
-//line warp.go:257:80000
-				sum += float32(result02) * (line * steady)
-//line warp.go:258:80000
+//line warp.go:251:80000
+				t13 := sum * steady2
+//line warp.go:251:80000
+				result03 := round[float32](t13)
+//line warp.go:251:80000
+				dst[at6+channel] = result03
+//line warp.go:252:80000
 			}
-//line warp.go:258:80000
-			t13 := sum * steady2
-//line warp.go:258:80000
-			result03 := round[float32](t13)
-//line warp.go:258:80000
-			dst[at3+channel] = result03
-//line warp.go:259:80000
+//line warp.go:253:80000
 		}
-//line warp.go:260:80000
+//line warp.go:254:80000
+		return
+//line warp.go:255:80000
 	}
+//line warp.go:256:80000
+	for threadX := range width {
+//line warp.go:257:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:258:80000
+		px := base + threadX
+//line warp.go:259:80000
+		at := px * w
+//line warp.go:260:80000
+		at2 := (px + 1) * w
 //line warp.go:261:80000
+		at3 := start3 + px*c
+//line warp.go:238:80000
+		if px >= dw || py >= dh {
+//line warp.go:239:80000
+			continue
+//line warp.go:240:80000
+		}
+//line warp.go:241:80000
+		channel := 0
+//line warp.go:242:80000
+		for ; channel < c; channel++ {
+//line warp.go:243:80000
+			if r.Halted() {
+//line warp.go:241:80000
+				r.Halt()
+//line warp.go:242:80000
+			}
+//line warp.go:242:80000
+			var sum float32
+//line warp.go:243:80000
+			y := start / dh
+//line warp.go:244:80000
+			for ; y*dh < start2; y++ {
+//line warp.go:245:80000
+				if r.Halted() {
+//line warp.go:243:80000
+					r.Halt()
+//line warp.go:244:80000
+				}
+//line warp.go:244:80000
+				var line float32
+//line warp.go:245:80000
+				t2 := y*srcStride + channel
+//line warp.go:245:80000
+				row := src[t2:]
+//line warp.go:246:80000
+				for x := at / dw; x*dw < at2; x++ {
+//line warp.go:247:80000
+					if r.Halted() {
+//line warp.go:246:80000
+						r.Halt()
+//line warp.go:247:80000
+					}
+//line warp.go:247:80000
+					t3 := x
+//line warp.go:247:80000
+					result0 := share(t3, px, w, dw)
+//line warp.go:247:80000
+					line += float32(result0) * float32(row[x*c])
+//line warp.go:248:80000
+				}
+//line warp.go:249:80000
+				t8 := y
+//line warp.go:249:80000
+				result02 := share(t8, py, h, dh)
+//line warp.go:250:80000
+				sum += float32(result02) * (line * steady)
+//line warp.go:251:80000
+			}
+//line warp.go:251:80000
+			t13 := sum * steady2
+//line warp.go:251:80000
+			result03 := round[float32](t13)
+//line warp.go:251:80000
+			dst[at3+channel] = result03
+//line warp.go:252:80000
+		}
+//line warp.go:253:80000
+	}
+//line warp.go:254:80000
 }
 
-//line quern_gen.go:23695:1
+//line quern_gen.go:23647:1
 func quernPlainConvert_float32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_float32_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23740,44 +23692,44 @@ func quernRow1Convert_float32_uint8(r *host.Run, base, row, y, h int, scale floa
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:276:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:276:80000
+//line warp.go:269:80000
 				result0 := round[float32](t1)
-//line warp.go:277:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:278:80000
+//line warp.go:271:80000
 			}
-//line warp.go:279:80000
+//line warp.go:272:80000
 			return
-//line warp.go:280:80000
-		}
-//line warp.go:281:80000
-	}
-//line warp.go:282:80000
-	for threadX := range width {
-//line warp.go:283:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:284:80000
-		e := base + threadX
 //line warp.go:273:80000
-		if e >= row || y >= h {
-//line warp.go:274:80000
-			continue
-//line warp.go:275:80000
 		}
-//line warp.go:276:80000
-		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:276:80000
-		result0 := round[float32](t1)
-//line warp.go:276:80000
-		dst[start2+e] = result0
-//line warp.go:277:80000
+//line warp.go:274:80000
 	}
-//line warp.go:278:80000
+//line warp.go:275:80000
+	for threadX := range width {
+//line warp.go:276:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:277:80000
+		e := base + threadX
+//line warp.go:266:80000
+		if e >= row || y >= h {
+//line warp.go:267:80000
+			continue
+//line warp.go:268:80000
+		}
+//line warp.go:269:80000
+		t1 := scale*float32(src[start+e]) + offset
+//line warp.go:269:80000
+		result0 := round[float32](t1)
+//line warp.go:269:80000
+		dst[start2+e] = result0
+//line warp.go:270:80000
+	}
+//line warp.go:271:80000
 }
 
-//line quern_gen.go:23781:1
+//line quern_gen.go:23733:1
 func quernPlainConvert_float32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_float32_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23826,44 +23778,44 @@ func quernRow1Convert_float32_uint16(r *host.Run, base, row, y, h int, scale flo
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:276:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:276:80000
+//line warp.go:269:80000
 				result0 := round[float32](t1)
-//line warp.go:277:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:278:80000
+//line warp.go:271:80000
 			}
-//line warp.go:279:80000
+//line warp.go:272:80000
 			return
-//line warp.go:280:80000
-		}
-//line warp.go:281:80000
-	}
-//line warp.go:282:80000
-	for threadX := range width {
-//line warp.go:283:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:284:80000
-		e := base + threadX
 //line warp.go:273:80000
-		if e >= row || y >= h {
-//line warp.go:274:80000
-			continue
-//line warp.go:275:80000
 		}
-//line warp.go:276:80000
-		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:276:80000
-		result0 := round[float32](t1)
-//line warp.go:276:80000
-		dst[start2+e] = result0
-//line warp.go:277:80000
+//line warp.go:274:80000
 	}
-//line warp.go:278:80000
+//line warp.go:275:80000
+	for threadX := range width {
+//line warp.go:276:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:277:80000
+		e := base + threadX
+//line warp.go:266:80000
+		if e >= row || y >= h {
+//line warp.go:267:80000
+			continue
+//line warp.go:268:80000
+		}
+//line warp.go:269:80000
+		t1 := scale*float32(src[start+e]) + offset
+//line warp.go:269:80000
+		result0 := round[float32](t1)
+//line warp.go:269:80000
+		dst[start2+e] = result0
+//line warp.go:270:80000
+	}
+//line warp.go:271:80000
 }
 
-//line quern_gen.go:23867:1
+//line quern_gen.go:23819:1
 func quernPlainConvert_uint8_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[float32](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint8_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -23912,46 +23864,46 @@ func quernRow1Convert_uint8_float32(r *host.Run, base, row, y, h int, scale floa
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:276:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:276:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint8_float32(t1)
-//line warp.go:277:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:278:80000
+//line warp.go:271:80000
 			}
-//line warp.go:279:80000
+//line warp.go:272:80000
 			return
-//line warp.go:280:80000
-		}
-//line warp.go:281:80000
-	}
-//line warp.go:282:80000
-	for threadX := range width {
-//line warp.go:283:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:284:80000
-		e := base + threadX
 //line warp.go:273:80000
-		if e >= row || y >= h {
-//line warp.go:274:80000
-			continue
-//line warp.go:275:80000
 		}
-//line warp.go:276:80000
-		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:276:80000
-		result0 := quernFunc1Convert_uint8_float32(t1)
-//line warp.go:276:80000
-		dst[start2+e] = result0
-//line warp.go:277:80000
+//line warp.go:274:80000
 	}
-//line warp.go:278:80000
+//line warp.go:275:80000
+	for threadX := range width {
+//line warp.go:276:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:277:80000
+		e := base + threadX
+//line warp.go:266:80000
+		if e >= row || y >= h {
+//line warp.go:267:80000
+			continue
+//line warp.go:268:80000
+		}
+//line warp.go:269:80000
+		t1 := scale*float32(src[start+e]) + offset
+//line warp.go:269:80000
+		result0 := quernFunc1Convert_uint8_float32(t1)
+//line warp.go:269:80000
+		dst[start2+e] = result0
+//line warp.go:270:80000
+	}
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint8_float32 is kernels.round.
 //
-//line quern_gen.go:23955:1
+//line quern_gen.go:23907:1
 func quernFunc1Convert_uint8_float32(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -23966,7 +23918,7 @@ func quernFunc1Convert_uint8_float32(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:23970:1
+//line quern_gen.go:23922:1
 func quernPlainConvert_uint16_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[float32](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint16_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -24015,46 +23967,46 @@ func quernRow1Convert_uint16_float32(r *host.Run, base, row, y, h int, scale flo
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:276:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:276:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint16_float32(t1)
-//line warp.go:277:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:278:80000
+//line warp.go:271:80000
 			}
-//line warp.go:279:80000
+//line warp.go:272:80000
 			return
-//line warp.go:280:80000
-		}
-//line warp.go:281:80000
-	}
-//line warp.go:282:80000
-	for threadX := range width {
-//line warp.go:283:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:284:80000
-		e := base + threadX
 //line warp.go:273:80000
-		if e >= row || y >= h {
-//line warp.go:274:80000
-			continue
-//line warp.go:275:80000
 		}
-//line warp.go:276:80000
-		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:276:80000
-		result0 := quernFunc1Convert_uint16_float32(t1)
-//line warp.go:276:80000
-		dst[start2+e] = result0
-//line warp.go:277:80000
+//line warp.go:274:80000
 	}
-//line warp.go:278:80000
+//line warp.go:275:80000
+	for threadX := range width {
+//line warp.go:276:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:277:80000
+		e := base + threadX
+//line warp.go:266:80000
+		if e >= row || y >= h {
+//line warp.go:267:80000
+			continue
+//line warp.go:268:80000
+		}
+//line warp.go:269:80000
+		t1 := scale*float32(src[start+e]) + offset
+//line warp.go:269:80000
+		result0 := quernFunc1Convert_uint16_float32(t1)
+//line warp.go:269:80000
+		dst[start2+e] = result0
+//line warp.go:270:80000
+	}
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint16_float32 is kernels.round.
 //
-//line quern_gen.go:24058:1
+//line quern_gen.go:24010:1
 func quernFunc1Convert_uint16_float32(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -24069,7 +24021,7 @@ func quernFunc1Convert_uint16_float32(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:24073:1
+//line quern_gen.go:24025:1
 func quernPlainConvert_uint16_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint16_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -24118,46 +24070,46 @@ func quernRow1Convert_uint16_uint8(r *host.Run, base, row, y, h int, scale float
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:276:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:276:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint16_uint8(t1)
-//line warp.go:277:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:278:80000
+//line warp.go:271:80000
 			}
-//line warp.go:279:80000
+//line warp.go:272:80000
 			return
-//line warp.go:280:80000
-		}
-//line warp.go:281:80000
-	}
-//line warp.go:282:80000
-	for threadX := range width {
-//line warp.go:283:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:284:80000
-		e := base + threadX
 //line warp.go:273:80000
-		if e >= row || y >= h {
-//line warp.go:274:80000
-			continue
-//line warp.go:275:80000
 		}
-//line warp.go:276:80000
-		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:276:80000
-		result0 := quernFunc1Convert_uint16_uint8(t1)
-//line warp.go:276:80000
-		dst[start2+e] = result0
-//line warp.go:277:80000
+//line warp.go:274:80000
 	}
-//line warp.go:278:80000
+//line warp.go:275:80000
+	for threadX := range width {
+//line warp.go:276:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:277:80000
+		e := base + threadX
+//line warp.go:266:80000
+		if e >= row || y >= h {
+//line warp.go:267:80000
+			continue
+//line warp.go:268:80000
+		}
+//line warp.go:269:80000
+		t1 := scale*float32(src[start+e]) + offset
+//line warp.go:269:80000
+		result0 := quernFunc1Convert_uint16_uint8(t1)
+//line warp.go:269:80000
+		dst[start2+e] = result0
+//line warp.go:270:80000
+	}
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint16_uint8 is kernels.round.
 //
-//line quern_gen.go:24161:1
+//line quern_gen.go:24113:1
 func quernFunc1Convert_uint16_uint8(v float32) uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -24172,7 +24124,7 @@ func quernFunc1Convert_uint16_uint8(v float32) uint16 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:24176:1
+//line quern_gen.go:24128:1
 func quernPlainConvert_uint8_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_convert_uint8_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -24221,46 +24173,46 @@ func quernRow1Convert_uint8_uint16(r *host.Run, base, row, y, h int, scale float
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line warp.go:276:80000
+//line warp.go:269:80000
 				t1 := scale*float32(row2[threadX]) + offset
-//line warp.go:276:80000
+//line warp.go:269:80000
 				result0 := quernFunc1Convert_uint8_uint16(t1)
-//line warp.go:277:80000
+//line warp.go:270:80000
 				row3[threadX] = result0
-//line warp.go:278:80000
+//line warp.go:271:80000
 			}
-//line warp.go:279:80000
+//line warp.go:272:80000
 			return
-//line warp.go:280:80000
-		}
-//line warp.go:281:80000
-	}
-//line warp.go:282:80000
-	for threadX := range width {
-//line warp.go:283:80000
-		r.ThreadIdx.X = threadX
-//line warp.go:284:80000
-		e := base + threadX
 //line warp.go:273:80000
-		if e >= row || y >= h {
-//line warp.go:274:80000
-			continue
-//line warp.go:275:80000
 		}
-//line warp.go:276:80000
-		t1 := scale*float32(src[start+e]) + offset
-//line warp.go:276:80000
-		result0 := quernFunc1Convert_uint8_uint16(t1)
-//line warp.go:276:80000
-		dst[start2+e] = result0
-//line warp.go:277:80000
+//line warp.go:274:80000
 	}
-//line warp.go:278:80000
+//line warp.go:275:80000
+	for threadX := range width {
+//line warp.go:276:80000
+		r.ThreadIdx.X = threadX
+//line warp.go:277:80000
+		e := base + threadX
+//line warp.go:266:80000
+		if e >= row || y >= h {
+//line warp.go:267:80000
+			continue
+//line warp.go:268:80000
+		}
+//line warp.go:269:80000
+		t1 := scale*float32(src[start+e]) + offset
+//line warp.go:269:80000
+		result0 := quernFunc1Convert_uint8_uint16(t1)
+//line warp.go:269:80000
+		dst[start2+e] = result0
+//line warp.go:270:80000
+	}
+//line warp.go:271:80000
 }
 
 // quernFunc1Convert_uint8_uint16 is kernels.round.
 //
-//line quern_gen.go:24264:1
+//line quern_gen.go:24216:1
 func quernFunc1Convert_uint8_uint16(v float32) uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -24275,7 +24227,7 @@ func quernFunc1Convert_uint8_uint16(v float32) uint8 {
 //line boundary.go:56:10000
 }
 
-//line quern_gen.go:24279:1
+//line quern_gen.go:24231:1
 func quernPlainWindowRowsCPU_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -24437,7 +24389,7 @@ func quernRow1WindowRowsCPU_uint8_uint8(r *host.Run, src []uint8, t1, t2 int, ds
 
 // quernFunc1WindowRowsCPU_uint8_uint8 is kernels.neutral.
 //
-//line quern_gen.go:24441:1
+//line quern_gen.go:24393:1
 func quernFunc1WindowRowsCPU_uint8_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -24464,7 +24416,7 @@ func quernFunc1WindowRowsCPU_uint8_uint8(op int) uint8 {
 
 // quernFunc2WindowRowsCPU_uint8_uint8 is kernels.highest.
 //
-//line quern_gen.go:24468:1
+//line quern_gen.go:24420:1
 func quernFunc2WindowRowsCPU_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -24485,7 +24437,7 @@ func quernFunc2WindowRowsCPU_uint8_uint8() uint8 {
 
 // quernFunc3WindowRowsCPU_uint8_uint8 is kernels.lowest.
 //
-//line quern_gen.go:24489:1
+//line quern_gen.go:24441:1
 func quernFunc3WindowRowsCPU_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -24502,7 +24454,7 @@ func quernFunc3WindowRowsCPU_uint8_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:24506:1
+//line quern_gen.go:24458:1
 func quernPlainWindowRowsCPU_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint16](r, 12), host.Slice[uint16](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -24664,7 +24616,7 @@ func quernRow1WindowRowsCPU_uint16_uint16(r *host.Run, src []uint16, t1, t2 int,
 
 // quernFunc1WindowRowsCPU_uint16_uint16 is kernels.neutral.
 //
-//line quern_gen.go:24668:1
+//line quern_gen.go:24620:1
 func quernFunc1WindowRowsCPU_uint16_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -24691,7 +24643,7 @@ func quernFunc1WindowRowsCPU_uint16_uint16(op int) uint16 {
 
 // quernFunc2WindowRowsCPU_uint16_uint16 is kernels.highest.
 //
-//line quern_gen.go:24695:1
+//line quern_gen.go:24647:1
 func quernFunc2WindowRowsCPU_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -24712,7 +24664,7 @@ func quernFunc2WindowRowsCPU_uint16_uint16() uint16 {
 
 // quernFunc3WindowRowsCPU_uint16_uint16 is kernels.lowest.
 //
-//line quern_gen.go:24716:1
+//line quern_gen.go:24668:1
 func quernFunc3WindowRowsCPU_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -24729,7 +24681,7 @@ func quernFunc3WindowRowsCPU_uint16_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:24733:1
+//line quern_gen.go:24685:1
 func quernPlainWindowRowsCPU_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -24889,7 +24841,7 @@ func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1, t2 i
 //line window.go:228:90000
 }
 
-//line quern_gen.go:24893:1
+//line quern_gen.go:24845:1
 func quernPlainWindowRowsCPU_uint32_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint8](r, 12), host.Slice[uint32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25051,7 +25003,7 @@ func quernRow1WindowRowsCPU_uint32_uint8(r *host.Run, src []uint8, t1, t2 int, d
 
 // quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
 //
-//line quern_gen.go:25055:1
+//line quern_gen.go:25007:1
 func quernFunc1WindowRowsCPU_uint32_uint8(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -25078,7 +25030,7 @@ func quernFunc1WindowRowsCPU_uint32_uint8(op int) uint32 {
 
 // quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
 //
-//line quern_gen.go:25082:1
+//line quern_gen.go:25034:1
 func quernFunc2WindowRowsCPU_uint32_uint8() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -25099,7 +25051,7 @@ func quernFunc2WindowRowsCPU_uint32_uint8() uint32 {
 
 // quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
 //
-//line quern_gen.go:25103:1
+//line quern_gen.go:25055:1
 func quernFunc3WindowRowsCPU_uint32_uint8() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -25116,7 +25068,7 @@ func quernFunc3WindowRowsCPU_uint32_uint8() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:25120:1
+//line quern_gen.go:25072:1
 func quernPlainWindowRowsCPU_uint32_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[uint16](r, 12), host.Slice[uint32](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25278,7 +25230,7 @@ func quernRow1WindowRowsCPU_uint32_uint16(r *host.Run, src []uint16, t1, t2 int,
 
 // quernFunc1WindowRowsCPU_uint32_uint16 is kernels.neutral.
 //
-//line quern_gen.go:25282:1
+//line quern_gen.go:25234:1
 func quernFunc1WindowRowsCPU_uint32_uint16(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -25305,7 +25257,7 @@ func quernFunc1WindowRowsCPU_uint32_uint16(op int) uint32 {
 
 // quernFunc2WindowRowsCPU_uint32_uint16 is kernels.highest.
 //
-//line quern_gen.go:25309:1
+//line quern_gen.go:25261:1
 func quernFunc2WindowRowsCPU_uint32_uint16() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -25326,7 +25278,7 @@ func quernFunc2WindowRowsCPU_uint32_uint16() uint32 {
 
 // quernFunc3WindowRowsCPU_uint32_uint16 is kernels.lowest.
 //
-//line quern_gen.go:25330:1
+//line quern_gen.go:25282:1
 func quernFunc3WindowRowsCPU_uint32_uint16() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -25343,7 +25295,7 @@ func quernFunc3WindowRowsCPU_uint32_uint16() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:25347:1
+//line quern_gen.go:25299:1
 func quernPlainWindowColumnsCPU_uint8_uint8_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint8](r, 15), host.Slice[uint8](r, 16), host.Slice[uint8](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25540,7 +25492,7 @@ func quernRow1WindowColumnsCPU_uint8_uint8_uint8(r *host.Run, t1, blockZ, gridZ,
 
 // quernFunc1WindowColumnsCPU_uint8_uint8_uint8 is kernels.neutral.
 //
-//line quern_gen.go:25544:1
+//line quern_gen.go:25496:1
 func quernFunc1WindowColumnsCPU_uint8_uint8_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -25567,7 +25519,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint8_uint8(op int) uint8 {
 
 // quernFunc2WindowColumnsCPU_uint8_uint8_uint8 is kernels.highest.
 //
-//line quern_gen.go:25571:1
+//line quern_gen.go:25523:1
 func quernFunc2WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -25588,7 +25540,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 
 // quernFunc3WindowColumnsCPU_uint8_uint8_uint8 is kernels.lowest.
 //
-//line quern_gen.go:25592:1
+//line quern_gen.go:25544:1
 func quernFunc3WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -25605,7 +25557,7 @@ func quernFunc3WindowColumnsCPU_uint8_uint8_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:25609:1
+//line quern_gen.go:25561:1
 func quernPlainWindowColumnsCPU_uint16_uint16_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint16](r, 15), host.Slice[uint16](r, 16), host.Slice[uint16](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -25802,7 +25754,7 @@ func quernRow1WindowColumnsCPU_uint16_uint16_uint16(r *host.Run, t1, blockZ, gri
 
 // quernFunc1WindowColumnsCPU_uint16_uint16_uint16 is kernels.neutral.
 //
-//line quern_gen.go:25806:1
+//line quern_gen.go:25758:1
 func quernFunc1WindowColumnsCPU_uint16_uint16_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -25829,7 +25781,7 @@ func quernFunc1WindowColumnsCPU_uint16_uint16_uint16(op int) uint16 {
 
 // quernFunc2WindowColumnsCPU_uint16_uint16_uint16 is kernels.highest.
 //
-//line quern_gen.go:25833:1
+//line quern_gen.go:25785:1
 func quernFunc2WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -25850,7 +25802,7 @@ func quernFunc2WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 
 // quernFunc3WindowColumnsCPU_uint16_uint16_uint16 is kernels.lowest.
 //
-//line quern_gen.go:25854:1
+//line quern_gen.go:25806:1
 func quernFunc3WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -25867,7 +25819,7 @@ func quernFunc3WindowColumnsCPU_uint16_uint16_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:25871:1
+//line quern_gen.go:25823:1
 func quernPlainWindowColumnsCPU_float32_float32_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26064,7 +26016,7 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1, blockZ, 
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
 //
-//line quern_gen.go:26068:1
+//line quern_gen.go:26020:1
 func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) float32 {
 	c := float32(1)
 	value := c / 2
@@ -26095,7 +26047,7 @@ func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) f
 //line window.go:70:90000
 }
 
-//line quern_gen.go:26099:1
+//line quern_gen.go:26051:1
 func quernPlainWindowColumnsCPU_uint8_uint32_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint8](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26292,7 +26244,7 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32(r *host.Run, t1, blockZ, grid
 
 // quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
 //
-//line quern_gen.go:26296:1
+//line quern_gen.go:26248:1
 func quernFunc1WindowColumnsCPU_uint8_uint32_uint32(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -26319,7 +26271,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint32_uint32(op int) uint32 {
 
 // quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
 //
-//line quern_gen.go:26323:1
+//line quern_gen.go:26275:1
 func quernFunc2WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26340,7 +26292,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 
 // quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
 //
-//line quern_gen.go:26344:1
+//line quern_gen.go:26296:1
 func quernFunc3WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26357,7 +26309,7 @@ func quernFunc3WindowColumnsCPU_uint8_uint32_uint32() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:26361:1
+//line quern_gen.go:26313:1
 func quernPlainWindowColumnsCPU_uint16_uint32_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[uint16](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26554,7 +26506,7 @@ func quernRow1WindowColumnsCPU_uint16_uint32_uint32(r *host.Run, t1, blockZ, gri
 
 // quernFunc1WindowColumnsCPU_uint16_uint32_uint32 is kernels.neutral.
 //
-//line quern_gen.go:26558:1
+//line quern_gen.go:26510:1
 func quernFunc1WindowColumnsCPU_uint16_uint32_uint32(op int) uint32 {
 //line window.go:32:90000
 	t1 := op
@@ -26581,7 +26533,7 @@ func quernFunc1WindowColumnsCPU_uint16_uint32_uint32(op int) uint32 {
 
 // quernFunc2WindowColumnsCPU_uint16_uint32_uint32 is kernels.highest.
 //
-//line quern_gen.go:26585:1
+//line quern_gen.go:26537:1
 func quernFunc2WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26602,7 +26554,7 @@ func quernFunc2WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 
 // quernFunc3WindowColumnsCPU_uint16_uint32_uint32 is kernels.lowest.
 //
-//line quern_gen.go:26606:1
+//line quern_gen.go:26558:1
 func quernFunc3WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 	c := uint32(1)
 	size := c / 2
@@ -26619,7 +26571,7 @@ func quernFunc3WindowColumnsCPU_uint16_uint32_uint32() uint32 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:26623:1
+//line quern_gen.go:26575:1
 func quernPlainMaskedExtreme_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint8](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[uint8](r, 13), host.Slice[uint8](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -26807,7 +26759,7 @@ func quernRow1MaskedExtreme_uint8(r *host.Run, base, size, y, h, c, op, mh, star
 
 // quernFunc1MaskedExtreme_uint8 is kernels.neutral.
 //
-//line quern_gen.go:26811:1
+//line quern_gen.go:26763:1
 func quernFunc1MaskedExtreme_uint8(op int) uint8 {
 //line window.go:32:90000
 	t1 := op
@@ -26834,7 +26786,7 @@ func quernFunc1MaskedExtreme_uint8(op int) uint8 {
 
 // quernFunc2MaskedExtreme_uint8 is kernels.highest.
 //
-//line quern_gen.go:26838:1
+//line quern_gen.go:26790:1
 func quernFunc2MaskedExtreme_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -26855,7 +26807,7 @@ func quernFunc2MaskedExtreme_uint8() uint8 {
 
 // quernFunc3MaskedExtreme_uint8 is kernels.lowest.
 //
-//line quern_gen.go:26859:1
+//line quern_gen.go:26811:1
 func quernFunc3MaskedExtreme_uint8() uint8 {
 	c := uint8(1)
 	size := c / 2
@@ -26872,7 +26824,7 @@ func quernFunc3MaskedExtreme_uint8() uint8 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:26876:1
+//line quern_gen.go:26828:1
 func quernPlainMaskedExtreme_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint16](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[uint16](r, 13), host.Slice[uint16](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -27060,7 +27012,7 @@ func quernRow1MaskedExtreme_uint16(r *host.Run, base, size, y, h, c, op, mh, sta
 
 // quernFunc1MaskedExtreme_uint16 is kernels.neutral.
 //
-//line quern_gen.go:27064:1
+//line quern_gen.go:27016:1
 func quernFunc1MaskedExtreme_uint16(op int) uint16 {
 //line window.go:32:90000
 	t1 := op
@@ -27087,7 +27039,7 @@ func quernFunc1MaskedExtreme_uint16(op int) uint16 {
 
 // quernFunc2MaskedExtreme_uint16 is kernels.highest.
 //
-//line quern_gen.go:27091:1
+//line quern_gen.go:27043:1
 func quernFunc2MaskedExtreme_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -27108,7 +27060,7 @@ func quernFunc2MaskedExtreme_uint16() uint16 {
 
 // quernFunc3MaskedExtreme_uint16 is kernels.lowest.
 //
-//line quern_gen.go:27112:1
+//line quern_gen.go:27064:1
 func quernFunc3MaskedExtreme_uint16() uint16 {
 	c := uint16(1)
 	size := c / 2
@@ -27125,7 +27077,7 @@ func quernFunc3MaskedExtreme_uint16() uint16 {
 //line window.go:57:90000
 }
 
-//line quern_gen.go:27129:1
+//line quern_gen.go:27081:1
 func quernPlainMaskedExtreme_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -27311,7 +27263,7 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base, size, y, h, c, op, mh, st
 	}
 }
 
-//line quern_gen.go:27315:1
+//line quern_gen.go:27267:1
 func quernPlainSubtract_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -27396,7 +27348,7 @@ func quernRow1Subtract_uint8(r *host.Run, base, row, y, h int, a []uint8, start 
 	}
 }
 
-//line quern_gen.go:27400:1
+//line quern_gen.go:27352:1
 func quernPlainSubtract_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint16](r, 5), host.Slice[uint16](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -27481,7 +27433,7 @@ func quernRow1Subtract_uint16(r *host.Run, base, row, y, h int, a []uint16, star
 	}
 }
 
-//line quern_gen.go:27485:1
+//line quern_gen.go:27437:1
 func quernPlainSubtract_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_subtract_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })

@@ -15,13 +15,8 @@ const roundingBias = 0x1.8p23
 
 // Exp returns e**x.
 func Exp(x float32) float32 {
-	t := normal(FMA(x, log2EHi, powerBias))
-	return expRest(x, t) * powerOf(t)
-}
-
-// expRest returns e**x / 2**n for t = n + powerBias.
-func expRest(x, t float32) float32 {
-	return ApproxExp2Normal(FMA(x, log2ELo, FMA(x, log2EHi, powerBias-t)))
+	t := biasedFloor(x, log2EHi/exponents)
+	return ApproxExp2Normal(FMA(x, log2ELo, FMA(x, log2EHi, zeroFloor-t))) * powerOf(t)
 }
 
 // halfExp returns e**x / 2, without overflow on the way and more exactly than Exp.
@@ -80,28 +75,28 @@ func power(n int32) float32 {
 
 // Exp2 returns 2**x.
 func Exp2(x float32) float32 {
-	t := normal(x + powerBias)
-	return ApproxExp2Normal(x-(t-powerBias)) * powerOf(t)
+	t := biasedFloor(x, 1.0/exponents)
+	return ApproxExp2Normal(x+(zeroFloor-t)) * powerOf(t)
 }
 
-// powerBias moves the exponent of a float32 to where it rounds to an integer, like
-// roundingBias, and leaves in the low bits what they are in a power of two.
-const powerBias = roundingBias + 127
+const (
+	leastExponent = -126
+	exponents     = 127 - leastExponent
+	zeroFloor     = roundingBias + 127 // biasedFloor of an exponent of 0
+)
 
-// normal limits n + powerBias to exponents of normal numbers. What is beyond them remains for
-// the hardware's function: of 2**r * 2**n only the product overflows, or is rounded to a
-// subnormal number.
-func normal(t float32) float32 {
-	if t < powerBias-126 {
-		t = powerBias - 126
-	}
-	if t > powerBias+126 {
-		t = powerBias + 126
-	}
-	return t
+// biasedFloor returns n + zeroFloor, whose low bits are those of 2**n. Here n is the integer
+// below e = exponents*x*y, so that the rest e-n is from 0 to 1, plus what the roundings here add,
+// which the constant keeps above 0: the hardware's power of two is less exact for negative
+// arguments. But n stays within the exponents of normal numbers; what is beyond them is part of
+// the rest. Then of 2**(e-n) * 2**n only the product overflows, or is rounded to a subnormal
+// number.
+func biasedFloor(x, y float32) float32 {
+	s := FMASaturated(x, y, -float32(leastExponent)/exponents-0x1p-23)
+	return FMADown(s, exponents, zeroFloor+leastExponent)
 }
 
-// powerOf returns 2**n for t = n + powerBias.
+// powerOf returns 2**n for t = n + zeroFloor.
 func powerOf(t float32) float32 { return math.Float32frombits(math.Float32bits(t) << 23) }
 
 // Expm1 returns e**x - 1.

@@ -22,13 +22,15 @@ func Cosh(x float32) float32 {
 // Tanh returns the hyperbolic tangent of x.
 func Tanh(x float32) float32 {
 	a := Abs(x)
-	if a < 0.55 {
+	// The rounding of the exponent matters little: the larger a, the smaller is what it changes.
+	y := FMA(-2, ApproxRcpNormal(ApproxExp2Normal(a*(2*log2E))+1), 1)
+	if a < 0.6 {
 		z := a * a
 		p := FMA(-0x1.9921ap-08, z, 0x1.58e518p-06)
 		p = FMA(p, z, -0x1.b91e7ep-05)
 		p = FMA(p, z, 0x1.110ceep-03)
 		p = FMA(p, z, -0x1.55554ap-02)
-		return Copysign(FMA(p, a*z, a), x)
+		y = FMA(p, a*z, a)
 	}
-	return Copysign(1-2/(Exp(a+a)+1), x)
+	return Copysign(y, x)
 }

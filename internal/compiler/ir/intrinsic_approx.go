@@ -61,6 +61,13 @@ var (
 		PTX: "rcp.approx.f32",
 	})
 
+	ApproxRcpNormal = declare(IntrinsicOp{
+		Name: "approxRcpNormal", Args: 1, Class: Float32s,
+		Calls: []string{"devicemath.ApproxRcpNormal"},
+		Fold:  ofFloat(func(x float64) float64 { return 1 / x }), Approximate: true,
+		PTX: "rcp.approx.ftz.f32",
+	})
+
 	// ApproxDiv is a division in kernels marked fastmath.
 	ApproxDiv = declare(IntrinsicOp{
 		Name: "approxDiv", Args: 2, Class: Float32s,

@@ -30,6 +30,21 @@ var (
 		PTX: "fma.rn.T", Go: "kernel.FMA",
 	})
 
+	// FMASaturated is FMA limited to 0 and 1, for float32; of NaN it makes 0.
+	FMASaturated = declare(IntrinsicOp{
+		Name: "fmaSaturated", Args: 3, Class: Float32s,
+		Calls: []string{"devicemath.FMASaturated"},
+		Range: func([]Interval) Interval { return Interval{0, 1} },
+		PTX:   "fma.rn.sat.f32",
+	})
+
+	// FMADown is FMA rounded down, for float32.
+	FMADown = declare(IntrinsicOp{
+		Name: "fmaDown", Args: 3, Class: Float32s,
+		Calls: []string{"devicemath.FMADown"},
+		PTX:   "fma.rm.f32",
+	})
+
 	Abs = declare(IntrinsicOp{
 		Name: "abs", Args: 1, Class: Floats,
 		Calls: []string{"math.Abs", "kernel.Abs", "devicemath.Abs"},

@@ -95,7 +95,7 @@ func (v *verifier) binary(e *Binary) {
 	case Eq, Ne:
 		ok = x.Equal(y) && (x.IsScalar() || x.Kind == Slice)
 	case Lt, Le, Gt, Ge:
-		ok = (number || x.Kind == Pointer) && x.Equal(y)
+		ok = number && x.Equal(y) || x.Kind == Pointer && y.Kind == Pointer
 	case LAnd, LOr:
 		ok = x.Kind == Bool && y.Kind == Bool
 	}

@@ -124,9 +124,15 @@ func (x *expansion) fixOperands(p ir.Place) {
 	}
 }
 
+// fixed returns an expression that can be evaluated again. A constant that is added to an
+// integer stays outside of the temporary: in an index, it is a part of the address.
 func (x *expansion) fixed(e ir.Expr) ir.Expr {
 	if asConst(e) != nil {
 		return e
+	}
+	if b, ok := e.(*ir.Binary); ok && b.Op == ir.Add && b.Type().IsInteger() && asConst(b.Y) != nil {
+		b.X = x.fixed(b.X)
+		return b
 	}
 	if v, ok := ir.Variable(e); ok && x.rootOf(v) != x.target {
 		if u := x.uses[v]; u == nil || !u.addressed {

@@ -61,8 +61,10 @@ func (b *batcher) list(list []ir.Stmt) []ir.Stmt {
 				break // the programmer has given a hint
 			}
 			if c := b.counts(out, s); c != nil {
-				out = append(out, b.batches(s, c)...)
-				continue
+				if loops := b.batches(s, c); loops != nil {
+					out = append(out, loops...)
+					continue
+				}
 			}
 		}
 		out = append(out, s)
@@ -75,14 +77,16 @@ func isLoop(s ir.Stmt) bool {
 	return ok
 }
 
-// counting is a loop that counts up to a bound that the loop does not change.
+// counting is a loop that counts up to a bound that the loop does not change, unless what it
+// writes is where the bound is.
 type counting struct {
 	v     *ir.Local
-	cond  *ir.Binary // v < bound or v <= bound
-	step  ir.Expr    // positive in batches
-	fixed *ir.Const  // the step, nil if it is not constant
-	start *ir.Const  // of v, nil if it is not constant
-	size  int        // iterations per batch
+	cond  *ir.Binary  // v < bound or v <= bound
+	step  ir.Expr     // positive in batches
+	fixed *ir.Const   // the step, nil if it is not constant
+	start *ir.Const   // of v, nil if it is not constant
+	size  int         // iterations per batch
+	from  []*ir.Local // the slices that contain the bound
 }
 
 // counts returns how a loop counts, or nil if it cannot run in batches.
@@ -115,8 +119,13 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 		return nil
 	case c.fixed == nil && !b.constantIn(s, c.step):
 		return nil
-	case c.size == 0 || !b.constantIn(s, cond.Y):
+	case c.size == 0:
 		return nil
+	case !b.constantIn(s, cond.Y):
+		var ok bool
+		if c.from, ok = b.slicesReadBy(cond.Y); !ok || !b.constantButFor(s, cond.Y, c.from) {
+			return nil
+		}
 	}
 	return c
 }
@@ -169,10 +178,15 @@ func isStep(e ir.Expr) bool {
 }
 
 // constantIn reports whether an expression is invariant in a loop and cannot fail.
-func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
+func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool { return b.constantButFor(s, e, nil) }
+
+// constantButFor is constantIn for an expression that may read elements of slices.
+func (b *batcher) constantButFor(s *ir.Loop, e ir.Expr, from []*ir.Local) bool {
 	ok := !ir.MayFault(e)
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
-		if l, isLoad := e.(*ir.Load); isLoad {
+		if l, isLoad := e.(*ir.Load); isLoad && from != nil && b.sliceOf(l.Place) != nil {
+			return true
+		} else if isLoad {
 			w, isVar := ir.Variable(l)
 			ok = ok && isVar && b.uses[w] != nil && !b.uses[w].addressed && !assigns(s.Body, w) && !assigns(s.Post, w)
 			return false
@@ -204,17 +218,24 @@ func sizeOfBatch(s *ir.Loop, bytes int64, constant bool) int {
 	return 0
 }
 
-// batches returns the batched loop and the loop over the remaining iterations.
+// batches returns the batched loop and the loop over the remaining iterations, nil if the loop
+// cannot run in batches.
 func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	breaks := leaves(s.Body, breaksOut(s.Label))
 	main := &ir.Loop{Label: &ir.Label{Name: s.Label.Name + ".batch"}, Cond: c.cond, Pos: s.Pos}
 	private := b.private(s.Body, b.regions[s])
 	plan := b.planAhead(s, c, private)
+	if c.from != nil && (plan == nil || plan.written == nil) {
+		return nil
+	}
 	var out []ir.Stmt
 	rest := !c.isMultiple() || plan != nil
-	if !c.isMultiple() {
+	if !c.isMultiple() || plan != nil && plan.written != nil {
 		var limit *ir.Local
 		out, limit = b.limit(c, s.Pos)
+		if plan != nil && plan.written != nil {
+			out = append(out, plan.unlessApart(append(c.from, plan.read...), limit, s.Pos))
+		}
 		main.Cond = &ir.Binary{Op: ir.Lt, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
 	}
 	outside := outerLabels(s.Body)
@@ -312,10 +333,7 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	t := c.v.Type
 	limit := &ir.Local{Name: c.v.Name + "Limit", Type: t, Hidden: true}
 	b.f.Locals = append(b.f.Locals, limit)
-	lowest := int64(math.MinInt64)
-	if t.Kind == ir.Int32 {
-		lowest = math.MinInt32
-	}
+	lowest := leastOf(t)
 	within, more := int64(c.size-1), int64(0)
 	if c.cond.Op == ir.Le {
 		more = 1 // v <= the smallest integer may hold; v < it cannot
@@ -355,6 +373,14 @@ func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 		src = &ir.Convert{T: t, X: src}
 	}
 	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: simplifyExpr(src), Pos: pos}}, limit
+}
+
+// leastOf returns the smallest integer of a counter's type.
+func leastOf(t *ir.Type) int64 {
+	if t.Kind == ir.Int32 {
+		return math.MinInt32
+	}
+	return math.MinInt64
 }
 
 // isLength reports whether an expression is a slice's length, which an int32 can hold if the

@@ -23,6 +23,25 @@ import (
 // programmer wrote it, and reports the one that fails. A check between two loads would keep
 // the second from starting before the first has arrived, and each one is a branch.
 
+// An iteration that also writes does so after all reads of its batch:
+//
+//	for ; i < n; i++ { out[at[i]] = i }
+//
+// becomes for a batch of two
+//
+//	limit := n-1
+//	if at and out overlap { limit = the smallest integer }  // the rest are all iterations
+//	for ; i < limit; i += 2 {
+//	    j0, j1 := at[i], at[i+1]
+//	    out[j0] = i
+//	    out[j1] = i+1
+//	}
+//	for ; i < n; i++ { out[at[i]] = i }
+//
+// What it reads ahead must then be in other slices than what it writes, and the addresses
+// decide that when the kernel runs. That pays where a read depends on another one, so that
+// an iteration takes as long as both. A bound in memory is read once in the same way.
+
 // aheadPlan divides an iteration into stages. All iterations of a batch do a stage, then the
 // checks that depend on it, then the next stage.
 type aheadPlan struct {
@@ -30,6 +49,9 @@ type aheadPlan struct {
 	checks [][]aheadCheck // after each stage; none after the last one
 	rest   []ir.Stmt      // what depends on other iterations: they do it one after the other
 	temps  []*ir.Local    // of an iteration
+
+	// If the loop writes to memory: the slices that it writes, and those that it reads before.
+	written, read []*ir.Local
 }
 
 // aheadCheck is a check of an iteration.
@@ -42,14 +64,35 @@ type aheadCheck struct {
 // planAhead returns how the iterations of a batch go ahead of each other, nil if they
 // cannot, or have no checks.
 func (b *batcher) planAhead(s *ir.Loop, c *counting, private []*ir.Local) *aheadPlan {
-	if !b.onlyReads(s.Body) {
-		return nil
-	}
 	before := len(b.f.Locals)
-	f := &flattener{coarsener: &coarsener{kernel: b.kernel, narrow: len(b.kernel.Limits) > 0}}
-	f.list((&ir.Cloner{}).Body(s.Body))
-	p := &aheadPlan{temps: slices.Clone(b.f.Locals[before:])}
-	if f.refused || f.effect || !p.divide(f.items, append(slices.Clone(private), p.temps...)) {
+	reads, writes := (&ir.Cloner{}).Body(s.Body), []ir.Stmt(nil)
+	p := &aheadPlan{}
+	for i := range reads {
+		if !b.onlyReads(reads[i : i+1]) {
+			reads, writes = b.readFirst(reads[:i], reads[i:])
+			break
+		}
+	}
+	if writes != nil {
+		var ok bool
+		if p.written, ok = b.slicesWrittenBy(writes); ok {
+			p.read, ok = b.slicesReadIn(reads)
+		}
+		if !ok {
+			b.f.Locals = b.f.Locals[:before]
+			return nil
+		}
+		for _, v := range slices.Concat(c.from, p.read) {
+			if slices.Contains(p.written, v) {
+				b.f.Locals = b.f.Locals[:before]
+				return nil
+			}
+		}
+	}
+	f := &flattener{coarsener: &coarsener{kernel: b.kernel, narrow: len(b.kernel.Limits) > 0}, shifts: true}
+	f.list(reads)
+	p.temps = slices.Clone(b.f.Locals[before:])
+	if f.refused || f.effect || !p.divide(f.items, writes, append(slices.Clone(private), p.temps...)) {
 		b.f.Locals = b.f.Locals[:before]
 		return nil
 	}
@@ -106,7 +149,7 @@ func (b *batcher) onlyReads(body []ir.Stmt) bool {
 		Expr: func(e ir.Expr) bool {
 			switch e := e.(type) {
 			case *ir.Binary:
-				ok = ok && !e.Check
+				ok = ok && (!e.Check || e.Op.IsShift())
 			case *ir.SliceExpr, *ir.Addr:
 				ok = false
 			case *ir.ThreadValue:
@@ -119,9 +162,145 @@ func (b *batcher) onlyReads(body []ir.Stmt) bool {
 	return ok
 }
 
-// divide makes the plan from the items of an iteration; false if there is no check, or if
-// one depends on what another iteration computes.
-func (p *aheadPlan) divide(items []item, private []*ir.Local) bool {
+// sliceOf returns the slice parameter that has a place as an element or in one, nil if there is
+// none.
+func (b *batcher) sliceOf(p ir.Place) *ir.Local {
+	e, ok := ir.Root(p).(*ir.ElemPlace)
+	if !ok {
+		return nil
+	}
+	v, ok := ir.Variable(e.Slice)
+	if !ok || !slices.Contains(b.kernel.Func.Params, v) {
+		return nil
+	}
+	return v
+}
+
+// readFirst moves what the first of some statements reads from memory to the end of those before.
+func (b *batcher) readFirst(reads, writes []ir.Stmt) (before, after []ir.Stmt) {
+	first := func(e *ir.Expr, pos ir.Pos) {
+		if !readsMemory([]ir.Expr{*e}) || !(*e).Type().IsScalar() {
+			return
+		}
+		v := &ir.Local{Name: "ahead", Type: (*e).Type(), Hidden: true}
+		b.f.Locals = append(b.f.Locals, v)
+		b.uses[v] = &usage{}
+		reads = append(slices.Clip(reads), &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: *e, Pos: pos})
+		*e = ir.Get(v)
+	}
+	element := func(p ir.Place, pos ir.Pos) {
+		if p, ok := ir.Root(p).(*ir.ElemPlace); ok {
+			first(&p.Index, pos)
+		}
+	}
+	switch s := writes[0].(type) {
+	case *ir.If:
+		first(&s.Cond, s.Pos)
+	case *ir.Assign:
+		first(&s.Src, s.Pos)
+		element(s.Dst, s.Pos)
+	case *ir.Atomic:
+		for i := range s.Args {
+			first(&s.Args[i], s.Pos)
+		}
+		element(s.Place, s.Pos)
+	}
+	return reads, writes
+}
+
+// slicesReadBy returns the slice parameters of whose elements an expression reads. ok is false
+// if it reads other memory.
+func (b *batcher) slicesReadBy(e ir.Expr) ([]*ir.Local, bool) {
+	return b.slicesReadIn([]ir.Stmt{&ir.Return{Results: []ir.Expr{e}}})
+}
+
+// slicesReadIn is slicesReadBy for statements.
+func (b *batcher) slicesReadIn(list []ir.Stmt) (from []*ir.Local, ok bool) {
+	ok = true
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		l, isLoad := e.(*ir.Load)
+		if !isLoad {
+			return true
+		}
+		if _, isVar := ir.Root(l.Place).(*ir.VarPlace); isVar {
+			return true
+		}
+		s := b.sliceOf(l.Place)
+		if ok = ok && s != nil; ok && !slices.Contains(from, s) {
+			from = append(from, s)
+		}
+		return true
+	}}
+	v.Body(list)
+	return from, ok
+}
+
+// slicesWrittenBy returns the slice parameters to whose elements statements write. ok is false
+// if they write to other memory, leave the iteration, or do more than plain assignments and
+// atomic operations without a result.
+func (b *batcher) slicesWrittenBy(list []ir.Stmt) (to []*ir.Local, ok bool) {
+	ok = true
+	write := func(p ir.Place) {
+		s := b.sliceOf(p)
+		if ok = ok && s != nil; ok && !slices.Contains(to, s) {
+			to = append(to, s)
+		}
+	}
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Assign:
+				if dst, isVar := s.Dst.(*ir.VarPlace); isVar {
+					ok = ok && dst.Var.Type.IsScalar() && b.uses[dst.Var] != nil && !b.uses[dst.Var].addressed
+				} else {
+					write(s.Dst)
+				}
+			case *ir.Atomic:
+				ok = ok && s.Dst == nil
+				write(s.Place)
+			case *ir.If:
+			default:
+				ok = false
+			}
+			return ok
+		},
+		Expr: func(e ir.Expr) bool {
+			_, isAddress := e.(*ir.Addr)
+			ok = ok && !isAddress
+			return ok
+		},
+	}
+	v.Body(list)
+	return to, ok && len(to) > 0
+}
+
+// unlessApart returns a statement that sets the limit of the batches to the smallest integer if
+// a slice that the loop writes overlaps one of those that it reads ahead.
+func (p *aheadPlan) unlessApart(read []*ir.Local, limit *ir.Local, pos ir.Pos) ir.Stmt {
+	at := func(v *ir.Local, i ir.Expr) ir.Expr {
+		return &ir.Addr{T: ir.PointerTo(v.Type.Elem), Place: &ir.ElemPlace{Slice: ir.Get(v), Index: i}}
+	}
+	before := func(v, w *ir.Local) ir.Expr { // v begins before w ends
+		return &ir.Binary{Op: ir.Lt, X: at(v, ir.IntConst(ir.TInt, 0)), Y: at(w, &ir.Len{X: ir.Get(w)})}
+	}
+	var overlap ir.Expr
+	seen := map[*ir.Local]bool{}
+	for _, v := range read {
+		for _, w := range p.written {
+			if !seen[v] {
+				overlap = either(overlap, &ir.Binary{Op: ir.LAnd, X: before(v, w), Y: before(w, v)})
+			}
+		}
+		seen[v] = true
+	}
+	least := ir.IntConst(limit.Type, leastOf(limit.Type))
+	return &ir.If{Cond: overlap, Then: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: least, Pos: pos}}, Pos: pos}
+}
+
+// divide makes the plan from the items of an iteration and what it writes then. It returns false
+// if a check depends on what another iteration computes, or if the plan has no advantage: there
+// is no check, or if the iteration writes, no read depends on another one.
+func (p *aheadPlan) divide(items []item, last []ir.Stmt, private []*ir.Local) bool {
 	// A variable that outlives the iteration, or has several values in it, is computed by
 	// one iteration after the other.
 	writes := map[*ir.Local]int{}
@@ -130,7 +309,12 @@ func (p *aheadPlan) divide(items []item, private []*ir.Local) bool {
 			assigned(it.stmt, func(v *ir.Local) { writes[v]++ })
 		}
 	}
-	at := map[*ir.Local]int{} // the stage that computes a variable
+	for _, s := range last {
+		assigned(s, func(v *ir.Local) { writes[v]++ })
+	}
+	at := map[*ir.Local]int{}      // the stage that computes a variable
+	loaded := map[*ir.Local]bool{} // depends on memory
+	chased := false
 	held := map[*ir.Local]bool{}
 	for v, n := range writes {
 		held[v] = n > 1 || !slices.Contains(private, v)
@@ -157,12 +341,20 @@ func (p *aheadPlan) divide(items []item, private []*ir.Local) bool {
 			p.rest = append(p.rest, it.stmt)
 			continue
 		}
+		dst := a.Dst.(*ir.VarPlace).Var
+		variablesOf(a, func(v *ir.Local) { loaded[dst] = loaded[dst] || loaded[v] })
 		if readsMemory([]ir.Expr{a.Src}) {
 			stage = max(stage, checked+1)
+			chased = chased || loaded[dst]
+			loaded[dst] = true
 		}
 		p.reach(stage)
 		p.stages[stage] = append(p.stages[stage], a)
-		at[a.Dst.(*ir.VarPlace).Var] = stage
+		at[dst] = stage
+	}
+	p.rest = append(p.rest, last...)
+	if last != nil {
+		return chased
 	}
 	return checked >= 0
 }
@@ -189,12 +381,13 @@ func stageOf(e ir.Expr, at map[*ir.Local]int, held map[*ir.Local]bool) (stage in
 	return stage, free
 }
 
-// assigned calls f for the variable of each assignment in a statement that onlyReads
-// accepts.
+// assigned calls f for the variable of each assignment to one in a statement.
 func assigned(s ir.Stmt, f func(*ir.Local)) {
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
 		if a, ok := s.(*ir.Assign); ok {
-			f(ir.Root(a.Dst).(*ir.VarPlace).Var)
+			if dst, ok := ir.Root(a.Dst).(*ir.VarPlace); ok {
+				f(dst.Var)
+			}
 		}
 		return true
 	}}

@@ -13,6 +13,10 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 	i32 := func(v int64) ir.Expr { return ir.IntConst(ir.TInt32, v) }
 	counter := func() *ir.Local { return Local("i", ir.TInt32) }
 	n, out := Local("n", ir.TInt32), Local("out", ir.SliceOf(ir.TInt32))
+	unchecked := func(p ir.Place) ir.Expr {
+		*ir.BoundsCheck(p) = false
+		return Load(p)
+	}
 	check := func(cases []passCase) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -168,6 +172,51 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"} post {", "i = i + 4i32",
 			"for L1.i i < n {", "j = 5i32", "sum = sum + j", "j = out[?i]", "sum = sum + j", "} post {", "i = i + 1i32",
 			"out[?0] = sum")},
+		{"iterations that write do so after all reads of the batch, unless slices overlap", func() *ir.Kernel {
+			i, j := counter(), Local("j", ir.TInt32)
+			at := Local("at", ir.SliceOf(ir.TInt32))
+			atom := &ir.Atomic{Op: ir.AtomicAdd, Place: Elem(out, ir.Get(j)), Args: []ir.Expr{i32(1)}}
+			return Kernel("k", locals(out, at, n), locals(i, j),
+				For(i, i32(0), unchecked(Elem(at, ir.Get(n))),
+					Set(j, unchecked(Elem(at, ir.Get(i)))),
+					If(Op(unchecked(Elem(at, ir.Get(j))), ir.Gt, i32(0)), atom))...)
+		}, lines("i = 0i32",
+			"iLimit = max(at[n], -2147483645i32) - 3i32",
+			"if (&at[0] < &out[len(out)]) && (&out[0] < &at[len(at)]) {", "iLimit = -2147483648i32",
+			"for L0.i.batch i < iLimit {",
+			"loaded = at[i]", "j = loaded", "loaded = at[j]", "ahead = loaded > 0i32",
+			"loaded = at[i + 1i32]", "j = loaded", "loaded = at[j]", "ahead = loaded > 0i32",
+			"loaded = at[i + 2i32]", "j = loaded", "loaded = at[j]", "ahead = loaded > 0i32",
+			"loaded = at[i + 3i32]", "j = loaded", "loaded = at[j]", "ahead = loaded > 0i32",
+			"if ahead {", "_ = atomic add(&out[?j], 1i32)", "if ahead {", "_ = atomic add(&out[?j], 1i32)",
+			"if ahead {", "_ = atomic add(&out[?j], 1i32)", "if ahead {", "_ = atomic add(&out[?j], 1i32)",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < at[n] {", "j = at[i]", "if at[j] > 0i32 {", "_ = atomic add(&out[?j], 1i32)", "} post {", "i = i + 1i32")},
+		{"not if they read the slice that they write", func() *ir.Kernel {
+			i, j := counter(), Local("j", ir.TInt32)
+			return Kernel("k", locals(out, n), locals(i, j),
+				For(i, i32(0), Load(Elem(out, ir.Get(n))),
+					Set(j, Load(Elem(out, ir.Get(i)))), SetPlace(Elem(out, ir.Get(j)), i32(1)))...)
+		}, lines("i = 0i32", "for L0.i i < out[?n] {", "j = out[?i]", "out[?j] = 1i32", "} post {", "i = i + 1i32")},
+		{"a shift that may fail is checked ahead", func() *ir.Kernel {
+			i, j := counter(), Local("j", ir.TInt32)
+			at := Local("at", ir.SliceOf(ir.TInt32))
+			shift := &ir.Binary{Op: ir.Shl, X: unchecked(Elem(at, ir.Get(j))), Y: ir.Get(j), Check: true}
+			return Kernel("k", locals(out, at, n), locals(i, j),
+				For(i, i32(0), ir.Get(n),
+					Set(j, unchecked(Elem(at, ir.Get(i)))), SetPlace(Elem(out, ir.Get(i)), shift))...)
+		}, lines("i = 0i32",
+			"iLimit = max(n, -2147483645i32) - 3i32",
+			"if (&at[0] < &out[len(out)]) && (&out[0] < &at[len(at)]) {", "iLimit = -2147483648i32",
+			"for L0.i.batch i < iLimit {",
+			"loaded = at[i]", "j = loaded", "loaded = at[j]", "ahead = loaded << j",
+			"loaded = at[i + 1i32]", "j = loaded", "loaded = at[j]", "ahead = loaded << j",
+			"loaded = at[i + 2i32]", "j = loaded", "loaded = at[j]", "ahead = loaded << j",
+			"loaded = at[i + 3i32]", "j = loaded", "loaded = at[j]", "ahead = loaded << j",
+			"if (((j < 0i32) || (j < 0i32)) || (j < 0i32)) || (j < 0i32) {", "break L0.i.batch",
+			"out[?i] = ahead", "out[?i + 1i32] = ahead", "out[?i + 2i32] = ahead", "out[?i + 3i32] = ahead",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < n {", "j = at[i]", "out[?i] = at[j] <<? j", "} post {", "i = i + 1i32")},
 		{"a loop whose bound changes stays", func() *ir.Kernel {
 			i, m := counter(), Local("m", ir.TInt32)
 			return Kernel("k", locals(out), locals(i, m), Body(Set(m, i32(50)), For(i, i32(0), ir.Get(m), Set(m, Add(ir.Get(m), i32(-1)))), SetPlace(Elem(out, Int(0)), ir.Get(m)))...)

@@ -13,6 +13,7 @@ type flattener struct {
 	items   []item
 	effect  bool // something was written
 	refused bool // a check comes too late, or a construct is not supported
+	shifts  bool // checks of shifts become items
 	pos     ir.Pos
 }
 
@@ -131,6 +132,14 @@ func (f *flattener) expr(e ir.Expr) ir.Expr {
 			return e
 		}
 		e.Y = f.expr(e.Y)
+		if e.Check && e.Op.IsShift() && f.shifts {
+			e.Check = false
+			if _, isVar := ir.Variable(e.Y); !isVar {
+				e.Y = f.temporary("count", e.Y, item{})
+			}
+			negative := &ir.Binary{Op: ir.Lt, X: ir.CloneExpr(e.Y), Y: ir.IntConst(e.Y.Type(), 0)}
+			f.items = append(f.items, item{bail: guard{negative, f.pos}})
+		}
 	case *ir.Intrinsic:
 		for i, a := range e.Args {
 			e.Args[i] = f.expr(a)

@@ -12,9 +12,13 @@ type target struct {
 // statement that leaves is dead.
 func (g *generator) body(list []ir.Stmt) (leaves bool) {
 	for len(list) > 0 {
+		n := g.entering(list)
+		before := list[:n]
+		list = list[n:]
 		loops := leadingLoops(list)
 		done := g.keepSteady(loops)
 		for range max(1, len(loops)) {
+			g.before = before
 			leaves = leaves || g.statement(list[0])
 			list = list[1:]
 		}
@@ -275,11 +279,16 @@ func (g *generator) block(s *ir.Block) (leaves bool) {
 func (g *generator) loop(s *ir.Loop) {
 	head, t := g.newLabel(), &target{end: g.newLabel(), next: g.newLabel()}
 	g.loops[s.Label] = t
-	bottom := len(s.Pre) == 0 && s.Cond != nil && isRepeatable(s.Cond)
+	bottom := testsAtBottom(s)
+	before := g.before
+	g.before = nil
 
 	g.at(s.Pos)
 	if bottom {
 		g.branch(s.Cond, false, t.end)
+	}
+	for _, s := range before {
+		g.statement(s)
 	}
 	g.placeHead(head)
 	g.stepped.passed = nil
@@ -312,6 +321,12 @@ func (g *generator) loop(s *ir.Loop) {
 		g.jump(head)
 	}
 	g.place(t.end)
+}
+
+// testsAtBottom reports whether a loop's condition is tested once before the loop and then at its
+// end.
+func testsAtBottom(s *ir.Loop) bool {
+	return len(s.Pre) == 0 && s.Cond != nil && isRepeatable(s.Cond)
 }
 
 // isRepeatable reports whether a loop condition is small enough to be emitted twice.

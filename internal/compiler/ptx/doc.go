@@ -23,8 +23,8 @@
 // Every scalar variable is one mutable virtual register for its whole life, and every
 // intermediate value is a fresh one: ptxas builds its own SSA form, shares common
 // subexpressions, hoists invariant code out of loops and allocates registers. It does
-// not narrow 64-bit index arithmetic, so a 32-bit index is scaled with mul.wide or
-// mad.wide, and addresses in shared and local memory are 32-bit sums throughout.
+// not narrow 64-bit index arithmetic, so a 32-bit index is scaled with mul.wide,
+// and addresses in shared and local memory are 32-bit sums throughout.
 //
 //   - Integers of 8 and 16 bits live in 32-bit registers, always sign- or
 //     zero-extended from their own width: operations that can leave it are

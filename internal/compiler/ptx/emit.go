@@ -87,6 +87,9 @@ type generator struct {
 	faults             faults
 	lines              lines
 
+	before   []ir.Stmt         // belongs to the loop that is emitted next, see entering
+	mentions map[*ir.Local]int // in the kernel; nil until requested
+
 	readsCaps bool     // some capacity is read
 	barriers  *bool    // see synchronises; nil until requested
 	zeros     trailing // nil until requested

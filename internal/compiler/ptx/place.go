@@ -231,11 +231,7 @@ func (g *generator) scaled(a address, x operand, signed bool, size int64) addres
 			g.emit("mad.lo.u32", sum, x, factor, base)
 		}
 	case x.class == b32Class && size <= math.MaxInt32:
-		if signed {
-			g.emit("mad.wide.s32", sum, x, factor, base)
-		} else {
-			g.emit("mad.wide.u32", sum, x, factor, base)
-		}
+		g.addProduct(sum, base, x, factor, signed)
 	default:
 		if x.class == b32Class {
 			x = g.widen(x, signed)
@@ -253,6 +249,19 @@ func (g *generator) scaled(a address, x operand, signed bool, size int64) addres
 		}
 	}
 	return address{space: a.space, base: sum, offset: a.offset, table: a.table}
+}
+
+// addProduct sets the 64-bit register sum to base + x*y for x and y of 32 bits. ptxas (13.5) shares
+// products between sums and folds their constants if they are instructions of their own, and
+// often takes twice as many instructions for mad.wide.
+func (g *generator) addProduct(sum, base, x, y operand, signed bool) {
+	product := g.register(b64Class)
+	if signed {
+		g.emit("mul.wide.s32", product, x, y)
+	} else {
+		g.emit("mul.wide.u32", product, x, y)
+	}
+	g.emit("add.u64", sum, base, product)
 }
 
 // addressType returns the instruction type for address arithmetic in a space.

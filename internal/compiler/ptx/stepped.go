@@ -90,7 +90,7 @@ func (g *generator) assigned(s ir.Stmt) {
 // that is added to its index. It steps from an earlier address if possible. Otherwise it calls
 // scaled. s is nil for an array.
 func (g *generator) element(s *slice, index ir.Expr, constant, size int64, scaled func() operand) operand {
-	if s == nil || s.variable == nil || g.steady.keeping || size == 0 || size > math.MaxInt32 || index.Type().Size() < 4 {
+	if s == nil || s.variable == nil || g.steady.keeping || size == 0 || size > math.MaxInt32/mostTimes || index.Type().Size() < 4 {
 		return scaled()
 	}
 	p := passed{slice: s.variable, size: size, class: classOf(index.Type()), constants: []int64{constant}}
@@ -111,7 +111,7 @@ func (g *generator) element(s *slice, index ir.Expr, constant, size int64, scale
 	}
 	var from *passed
 	var by []ir.Expr
-	var sign int64
+	var times int64
 	for i, q := range g.stepped.passed {
 		if p.slice != q.slice || p.size != q.size || p.class != q.class || !g.current(q.versions) {
 			continue
@@ -130,11 +130,11 @@ func (g *generator) element(s *slice, index ir.Expr, constant, size int64, scale
 			return scaled() // ptxas finds equal instructions, and keeps the result if that pays
 		case n != 0 && (known || p.class == b64Class):
 			// In 32 bits, both sums with the constant are known not to wrap.
-			from, by, sign = &g.stepped.passed[i], factors, n // the latest is probably the nearest one
+			from, by, times = &g.stepped.passed[i], factors, n // the latest is probably the nearest one
 		}
 	}
 	if p.stepped = from != nil; p.stepped {
-		p.base = g.addScaled(from.base, by, sign*size, p.class)
+		p.base = g.addScaled(from.base, by, times, size, p.class)
 	} else {
 		p.base = scaled()
 	}
@@ -152,8 +152,8 @@ func (g *generator) current(versions []version) bool {
 	return !slices.ContainsFunc(versions, func(v version) bool { return g.versionOf(v.v) != v })
 }
 
-// addScaled returns base plus the product of factors and n.
-func (g *generator) addScaled(base operand, factors []ir.Expr, n int64, class class) operand {
+// addScaled returns base plus the product of factors, so often as times says, and size.
+func (g *generator) addScaled(base operand, factors []ir.Expr, times, size int64, class class) operand {
 	if base.class == b32Class {
 		class = b32Class
 	}
@@ -171,12 +171,19 @@ func (g *generator) addScaled(base operand, factors []ir.Expr, n int64, class cl
 		g.emit("mul.lo.s"+class.bits()[1:], product, x, y)
 		x = product
 	}
+	n := times * size
+	if count := max(times, -times); count != 1 && base.class != class {
+		// The difference of two indices fits 32 bits, its part that is counted need not.
+		product := g.register(class)
+		g.emit("mul.lo.s32", product, x, intOperand(class, uint64(count)))
+		x, n = product, times/count*size
+	}
 	sum := g.register(base.class)
 	switch {
 	case base.class == b32Class:
 		g.emit("mad.lo.s32", sum, x, intOperand(b32Class, uint64(n)), base)
 	case class == b32Class:
-		g.emit("mad.wide.s32", sum, x, intOperand(b32Class, uint64(n)), base)
+		g.addProduct(sum, base, x, intOperand(b32Class, uint64(n)), true)
 	default:
 		bytes := g.register(b64Class)
 		g.emit("mul.lo.s64", bytes, x, intOperand(b64Class, uint64(max(n, -n))))
@@ -189,8 +196,11 @@ func (g *generator) addScaled(base operand, factors []ir.Expr, n int64, class cl
 	return sum
 }
 
-// difference returns the only product by which x and y differ, with its sign, or 0.
-func difference(x, y terms) (factors []ir.Expr, sign int64, same bool) {
+// mostTimes is how often an index may be changed by one product in a step.
+const mostTimes = 1 << 10
+
+// difference returns the only product by which x and y differ and how often, or 0.
+func difference(x, y terms) (factors []ir.Expr, times int64, same bool) {
 	same = true
 	for text := range maps.Keys(x) {
 		if _, both := y[text]; !both || x[text].n != y[text].n {
@@ -211,13 +221,13 @@ func difference(x, y terms) (factors []ir.Expr, sign int64, same bool) {
 		n := x[text].n - y[text].n
 		switch {
 		case n == 0:
-		case sign != 0 || n != 1 && n != -1 || len(t.factors) == 0:
+		case times != 0 || max(n, -n) > mostTimes || len(t.factors) == 0:
 			return nil, 0, false
 		default:
-			factors, sign = t.factors, n
+			factors, times = t.factors, n
 		}
 	}
-	return factors, sign, false
+	return factors, times, false
 }
 
 // products returns an integer as a sum of at most mostTerms products. It reports false if it

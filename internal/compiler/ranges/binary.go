@@ -164,7 +164,9 @@ func (w *walker) divide(e *ir.Binary, x, y *poly) *poly {
 		return w.fresh(kindRange(kind))
 	}
 	natural := rx.lo >= 0 && ry.lo >= 0
-	w.natural[e] = natural
+	if natural {
+		w.natural[e] = dividend{rx.lo, rx.hi < ry.lo}
+	}
 	switch {
 	case natural && e.Op == ir.Div && y.isConst() && y.c > 0:
 		return w.quotientBy(x, y.c)

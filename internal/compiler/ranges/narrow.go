@@ -1,6 +1,10 @@
 package ranges
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"maps"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // narrower rewrites int arithmetic in 32 bits if the walk has found that the values
 // fit. Each int expression is rebuilt in one of three forms:
@@ -14,10 +18,19 @@ import "quern.dev/internal/compiler/ir"
 type narrower struct {
 	walk   *walker
 	narrow map[*ir.Local]bool // variables that become int32
+	sums   map[*ir.Local]sum
+}
+
+// sum is the value of a variable that is assigned once: another such variable, or a position of
+// the thread, plus a constant.
+type sum struct {
+	x ir.Expr
+	c int64
 }
 
 func (n *narrower) kernel(f *ir.Func) {
 	n.chooseVariables(f)
+	n.sums = n.sumsOf(f)
 	f.Body = n.body(f.Body)
 	for v := range n.narrow { // last: until here, expressions keep their types
 		v.Type = ir.TInt32
@@ -45,6 +58,42 @@ func (n *narrower) chooseVariables(f *ir.Func) {
 		return true
 	}}
 	find.Body(f.Body)
+}
+
+// sumsOf finds the variables that are sums.
+func (n *narrower) sumsOf(f *ir.Func) map[*ir.Local]sum {
+	sums := map[*ir.Local]sum{}
+	find := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		a, ok := s.(*ir.Assign)
+		if !ok {
+			return true
+		}
+		dst, ok := a.Dst.(*ir.VarPlace)
+		if !ok || !n.walk.has(dst.Var) {
+			return true
+		}
+		x, c := a.Src, int64(0)
+		if b, ok := x.(*ir.Binary); ok && b.Op == ir.Add {
+			if k, ok := b.Y.(*ir.Const); ok {
+				x, c = b.X, k.Int64()
+			}
+		}
+		v, isVar := ir.Variable(x)
+		_, isThread := x.(*ir.ThreadValue)
+		if isThread || isVar && n.walk.has(v) && n.narrow[v] == n.narrow[dst.Var] {
+			sums[dst.Var] = sum{ir.CloneExpr(x), c}
+		}
+		return true
+	}}
+	find.Body(f.Body)
+	if len(sums) > 0 {
+		all := newOccurrences(f)
+		maps.DeleteFunc(sums, func(w *ir.Local, s sum) bool {
+			v, isVar := ir.Variable(s.x)
+			return all.writes[w] != 1 || isVar && all.writes[v] != 1
+		})
+	}
+	return sums
 }
 
 func (n *narrower) body(list []ir.Stmt) []ir.Stmt {
@@ -376,17 +425,41 @@ func (n *narrower) lowBinary(e *ir.Binary) ir.Expr {
 }
 
 // unsigned turns a signed division in type t of non-negative numbers into an unsigned
-// one, which takes fewer instructions.
+// one, which takes fewer instructions, and the remainder of a number below the divisor into the
+// number. Multiples of the divisor that have been added to the
+// dividend are taken out of the division, so that what is left is often the same for several
+// divisions:
+//
+//	w := v + 512             w := v + 512
+//	x[w/16*n+w%16]           x[(v/16+32)*n+v%16]
 func (n *narrower) unsigned(e *ir.Binary, t *ir.Type) ir.Expr {
-	if !n.walk.natural[e] || !t.IsSigned() || t.Size() < 4 {
+	known, natural := n.walk.natural[e]
+	if natural && known.below && !e.Check && e.Op == ir.Rem {
+		return e.X
+	}
+	if !natural || !t.IsSigned() || t.Size() < 4 {
 		return e
 	}
 	u := ir.TUint64
 	if t.Size() == 4 {
 		u = ir.TUint32
 	}
+	whole := int64(0)
+	if w, ok := ir.Variable(e.X); ok {
+		d, isConst := e.Y.(*ir.Const)
+		if s, ok := n.sums[w]; ok && isConst && 0 <= s.c && s.c <= known.least && s.c%d.Int64() == 0 {
+			e.X, whole = ir.CloneExpr(s.x), s.c/d.Int64()
+			if _, isThread := e.X.(*ir.ThreadValue); isThread && t.Kind == ir.Int32 {
+				e.X = truncated(e.X)
+			}
+		}
+	}
 	e.X, e.Y = converted(u, e.X), converted(u, e.Y)
-	return &ir.Convert{T: t, X: e}
+	q := &ir.Convert{T: t, X: e}
+	if whole == 0 || e.Op == ir.Rem {
+		return q
+	}
+	return &ir.Binary{Op: ir.Add, X: q, Y: ir.IntConst(t, whole), Pos: e.Pos}
 }
 
 // converted converts an integer expression to another integer type.

@@ -22,11 +22,11 @@ type walker struct {
 	exits  map[*ir.Label]*exits
 	loops  map[*ir.Loop]*loopMemo
 
-	fits    map[ir.Expr]bool     // of int expressions: value fits int32
-	stored  map[*ir.Assign]bool  // of reached assignments to int variables: value fits int32
-	natural map[*ir.Binary]bool  // of divisions: no operand is negative
-	proven  map[*bool]bool       // by the Check of a node: it cannot fail
-	limits  map[ir.Expr][2]*poly // bounds that must fit int32: upper, lower; nil for none
+	fits    map[ir.Expr]bool        // of int expressions: value fits int32
+	stored  map[*ir.Assign]bool     // of reached assignments to int variables: value fits int32
+	natural map[*ir.Binary]dividend // of divisions without a negative operand
+	proven  map[*bool]bool          // by the Check of a node: it cannot fail
+	limits  map[ir.Expr][2]*poly    // bounds that must fit int32: upper, lower; nil for none
 	// decisions are what is known about conditions.
 	decisions map[*ir.If]decision
 	// promises are what launches must keep non-negative so that a check cannot fail.
@@ -53,7 +53,7 @@ func newWalker(k *ir.Kernel, v Variant) *walker {
 	w := &walker{
 		prover: newProver(), scan: newScan(k.Func), kernel: k, variant: v,
 		fields: map[string]*poly{}, exits: map[*ir.Label]*exits{}, loops: map[*ir.Loop]*loopMemo{},
-		fits: map[ir.Expr]bool{}, stored: map[*ir.Assign]bool{}, natural: map[*ir.Binary]bool{},
+		fits: map[ir.Expr]bool{}, stored: map[*ir.Assign]bool{}, natural: map[*ir.Binary]dividend{},
 		proven: map[*bool]bool{}, limits: map[ir.Expr][2]*poly{}, promises: map[*bool][]*poly{},
 		decisions: map[*ir.If]decision{},
 	}
@@ -287,3 +287,9 @@ func (w *walker) block(s *ir.Block) bool {
 
 // now is a point in the order in which atoms are created.
 func (w *walker) now() atomID { return atomID(len(w.atoms)) }
+
+// dividend is what is known about a dividend.
+type dividend struct {
+	least int64
+	below bool // the divisor
+}

@@ -60,3 +60,14 @@ func shiftPlaces(t kernel.Thread, to, from int, x []int32) {
 		x[i] = own[i]*1000 + local[i]
 	}
 }
+
+// chase follows links and writes to what they lead to, which may be links or the loop's bound.
+//
+//quern:kernel
+func chase(t kernel.Thread, links, out []int32) {
+	for e := links[0]; e < links[1]; e++ {
+		if to := links[links[e]]; to%3 != 0 {
+			out[to] = e
+		}
+	}
+}

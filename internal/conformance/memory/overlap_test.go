@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"quern.dev/gpu"
@@ -63,6 +64,27 @@ func TestOverlappingArraysInSharedAndLocalMemory(t *testing.T) {
 				launched(t, LaunchShiftPlaces(d.DefaultStream(), line(2, 4), to, from, b))
 				t.Run(fmt.Sprintf("%d to %d", from, to), func(t *testing.T) { gputest.Equal(t, gputest.Download(t, d, b), x) })
 			}
+		}
+	})
+}
+
+// TestReadsAheadOfWritesSeeThem passes parts of one buffer, at all distances that overlap.
+func TestReadsAheadOfWritesSeeThem(t *testing.T) {
+	const n, most = 64, 80
+	rng := rand.New(rand.NewPCG(5, 6))
+	start := make([]int32, 2*most)
+	for i := range start {
+		start[i] = 1 + rng.Int32N(n-1)
+	}
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for shift := -most + 1; shift <= most; shift++ {
+			lo, hi := max(-shift, 0), max(shift, 0)
+			want := append([]int32(nil), start...)
+			want[lo], want[lo+1] = 2, n
+			x := gputest.Upload(t, d, want)
+			each(1, 1, func(th kernel.Thread) { chase(th, want[lo:lo+most], want[hi:hi+most]) })
+			launched(t, LaunchChase(d.DefaultStream(), line(1, 1), x.Slice(lo, lo+most), x.Slice(hi, hi+most)))
+			gputest.Equal(t, gputest.Download(t, d, x), want, gputest.Name(fmt.Sprint("shifted by ", shift)))
 		}
 	})
 }

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: quern_gen_zip,
-	Sum:     "7f0102e41a8bc62c9b31294fde7b0e47ab635abd2e91decf5c0deee64464e637",
+	Sum:     "1a9f8a420876564886dcf33eb91f3daf479f956f31939e2c3aabffe8bdc79c48",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

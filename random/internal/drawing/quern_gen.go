@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
 	Archive: quern_gen_zip,
-	Sum:     "b22ac95b99520ae61fe730be9a93db92cfc859e33e9c0053fb66d7782bfe60a0",
+	Sum:     "8592e1978d8eb8b6fe53a70dea8a288a075f52d9ba540fd2cf77d71dcb9c2860",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -10,7 +10,7 @@ import "quern.dev/kernel"
 //quern:kernel
 func saxpy(t kernel.Thread, a float32, x, y []float32) {
 	if i := t.Global(); i < len(y) { // ptx:"mad.lo.s32" ptx:"setp.(lt|ge).(s|u)32"
-		y[i] += a * x[i] // ptx:-"setp" ptx:-"bra" ptx:"ld.global.f32" ptx:"fma.rn.f32" ptx:"st.global.f32" ptx:"mad.wide.[su]32" narrow:"setp.ge.u32" wide:"setp"
+		y[i] += a * x[i] // ptx:-"setp" ptx:-"bra" ptx:"ld.global.f32" ptx:"fma.rn.f32" ptx:"st.global.f32" ptx:"mul.wide.[su]32[^$]*add.u64" ptx:-"mad.wide" narrow:"setp.ge.u32" wide:"setp"
 	}
 }
 
@@ -21,7 +21,7 @@ func saxpy(t kernel.Thread, a float32, x, y []float32) {
 //quern:kernel
 func gridStride(t kernel.Thread, x []float32) {
 	for i := t.Global(); i < len(x); i += t.Stride() { // ptx:"(add|mad.lo).s32" ptx:"setp.[a-z]+.[su]32"
-		x[i] *= 2 // ptx:-"setp" ptx:"mad.wide.[su]32"
+		x[i] *= 2 // ptx:-"setp" ptx:"mul.wide.[su]32[^$]*add.u64" ptx:-"mad.wide"
 	}
 }
 

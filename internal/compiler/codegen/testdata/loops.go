@@ -19,7 +19,9 @@ func motes(t kernel.Thread, dt float32, p []mote) {
 	}
 }
 
-// A division of invariants stands in front of the loop.
+// A division of invariants stands in front of the loop, behind the test whether it runs.
+//
+// ptx:"bra .L[0-9]*;[^$]*div.rn.f32"
 //
 //quern:kernel
 func relax(t kernel.Thread, n int, h float32, x []float32) {
@@ -59,7 +61,7 @@ func column(t kernel.Thread, n, d int, x, out []float32) {
 	if i := t.Global(); i < n {
 		sum := float32(0)
 		for f := range d {
-			sum += x[f*n+i] // ptx:-"mad.lo[^$]*mad.lo[^$]*mad.lo" ptx:"mad.wide.s32"
+			sum += x[f*n+i] // ptx:-"mad.lo[^$]*mad.lo[^$]*mad.lo" ptx:"mul.wide.s32"
 		}
 		out[i] = sum
 	}
@@ -71,5 +73,34 @@ func column(t kernel.Thread, n, d int, x, out []float32) {
 func exponential(t kernel.Thread, x []float32) {
 	if i := t.Global(); i < len(x) {
 		x[i] = kernel.Exp(x[i]) // ptx:"ex2.approx.ftz.f32" ptx:-"bra"
+	}
+}
+
+// Elements that are a number of rows apart are computed from one address, and what is added to
+// a thread's number does not hide that.
+//
+//quern:kernel block=256 unchecked
+func tiles(t kernel.Thread, n int, x, out []float32) {
+	tile := kernel.Shared[[16][64]float32](t)
+	for k := 0; k < n; k += 16 {
+		for j := range 4 {
+			e := t.ThreadIdx.X + 256*j
+			tile[e/64][e%64] = x[(k+e/64)*n+e%64] // ptx:"mul.lo.s32 %r[0-9]*, %r[0-9]*, 4;" ptx:-"add.s32 %r[0-9]*, %r[0-9]*, (256|512|768);" ptx:"st.shared.f32 .%r[0-9]*.1024."
+		}
+		t.Sync()
+		out[t.Global()] += tile[k%16][t.ThreadIdx.X%64]
+		t.Sync()
+	}
+}
+
+// The reads of several iterations come before what these write. A bound in memory is read once.
+//
+//quern:kernel unchecked
+func scatter(t kernel.Thread, ends, at, of []int32, out []uint32) {
+	i := t.Global()
+	for e := ends[i]; e < ends[i+1]; e++ {
+		if of[at[e]] > 0 { // ptx:"ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global"
+			kernel.AtomicAdd(&out[at[e]], 1)
+		}
 	}
 }

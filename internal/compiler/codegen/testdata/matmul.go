@@ -15,7 +15,7 @@ func matmulTile(t kernel.Thread, n int, a, b, c []float32) {
 	row, col := t.BlockIdx.Y*16+ty, t.BlockIdx.X*16+tx
 	sum := float32(0)
 	for k := 0; k < n; k += 16 {
-		as[ty][tx] = a[row*n+k+tx]   // ptx:"st.shared.f32" narrow:-"64 %p" narrow:"mad.wide.[su]32"
+		as[ty][tx] = a[row*n+k+tx]   // ptx:"st.shared.f32" narrow:-"64 %p" narrow:"mul.wide.[su]32[^$]*add.u64" ptx:-"mad.wide"
 		bs[ty][tx] = b[(k+ty)*n+col] // ptx:"st.shared.f32" narrow:-"mul.lo.s64"
 		t.Sync()
 		for j := range 16 {
