@@ -31,6 +31,8 @@ func (e *emitter) items(list []item) {
 // faults prepares for a failure outside the loops over the threads.
 func (e *emitter) faults(may bool) {
 	switch {
+	case may && e.wholeWarps():
+		e.out.add("r.ThreadIdx = %s{X: %s}", e.member(kernelPath, "Dim3"), e.warp.first)
 	case may && e.warp != nil:
 		e.out.add("r.SetThread(%s)", e.warp.first)
 	case may:
@@ -259,8 +261,11 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		return t
 	}
 	only, then, isOnly := e.onlyLane(stmts)
+	lanes := ""
 	if isOnly {
 		stmts = then
+	} else if lanes, stmts = e.firstLanes(stmts); lanes != "" && limit == "" {
+		limit = fmt.Sprintf("min(%s, %s)", e.rowLength(), lanes)
 	}
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])

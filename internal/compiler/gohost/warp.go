@@ -375,6 +375,23 @@ func (e *emitter) onlyLane(stmts []ir.Stmt) (lane int64, then []ir.Stmt, ok bool
 	return c.Int64(), branch.Then, true
 }
 
+// firstLanes returns the statements that the lanes below a limit run, and the limit, which
+// is the same for all lanes of a whole warp.
+func (e *emitter) firstLanes(stmts []ir.Stmt) (limit string, then []ir.Stmt) {
+	if len(stmts) != 1 || !e.wholeWarps() {
+		return "", stmts
+	}
+	branch, ok := stmts[0].(*ir.If)
+	if !ok || len(branch.Else) > 0 {
+		return "", stmts
+	}
+	b, ok := branch.Cond.(*ir.Binary)
+	if !ok || b.Op != ir.Lt || !isThread(b.X, ir.LaneID) || e.facts.level(b.Y) >= perThread || e.facts.exprMayFault(b.Y) {
+		return "", stmts
+	}
+	return e.value(b.Y, ir.TInt, precOr), branch.Then
+}
+
 // wholeWarp prints what body prints for a warp in a block of one row.
 func (e *emitter) wholeWarp(row *section, fails bool, body func()) {
 	w := e.warp
