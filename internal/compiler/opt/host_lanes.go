@@ -122,11 +122,11 @@ func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop) (first, rest ir.Stmt
 	if !ok || cond.Op != ir.Lt || assigns(loop.Body, e) || s.uses[e].addressed || s.occursOutside(e, init, loop) {
 		return nil, nil
 	}
-	step, ok := post.Src.(*ir.Binary)
-	if to, isVar := post.Dst.(*ir.VarPlace); !ok || !isVar || to.Var != e || step.Op != ir.Add || !isVariable(step.X, e) {
+	next, ok := post.Src.(*ir.Binary)
+	if to, isVar := post.Dst.(*ir.VarPlace); !ok || !isVar || to.Var != e || next.Op != ir.Add || !isVariable(next.X, e) {
 		return nil, nil
 	}
-	by := asConst(step.Y)
+	by := asConst(next.Y)
 	bound, ofBound := ir.Variable(cond.Y)
 	if by == nil || by.Int64() <= 0 || by.Int64() > ir.WarpSize*ir.WarpSize || !ofBound && asConst(cond.Y) == nil {
 		return nil, nil
@@ -134,6 +134,7 @@ func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop) (first, rest ir.Stmt
 	if ofBound && (s.uses[bound] == nil || s.uses[bound].addressed || assigns(loop.Body, bound) || !l.uniform.IsUniform(bound)) {
 		return nil, nil
 	}
+	step := by.Int64()
 	from, ok := l.split(init.Src)
 	if !ok || !l.keepsFew(init, loop, e) || !l.adjacent(loop.Body, e) {
 		return nil, nil
@@ -144,41 +145,82 @@ func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop) (first, rest ir.Stmt
 	k := &ir.Local{Name: e.Name + "First", Type: t, Pos: e.Pos, Hidden: true}
 	s.f.Locals = append(s.f.Locals, k)
 	lane := func() ir.Expr { return &ir.ThreadValue{Op: ir.LaneID} }
+	at := func(by int64) ir.Expr { return sumOf(ir.Get(k), by) }
 	binary := func(op ir.BinaryOp, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, Pos: loop.Pos} }
-	own := func() ir.Expr { return binary(ir.Add, ir.Get(k), converted(t, lane())) }
-	index := ir.Rewriter{Expr: func(x ir.Expr) ir.Expr {
-		if isVariable(x, e) {
-			return own()
+	own := func(by int64) ir.Expr { return binary(ir.Add, at(by), converted(t, lane())) }
+	u := newUnroller(s.f)
+	here := u.regions[loop]
+	copied := func(by int64) []ir.Stmt {
+		owns := map[ir.Expr]bool{}
+		whole := func(p *ir.Expr) { // an index does not wrap: it need not have the counter's type
+			if owns[*p] {
+				*p = binary(ir.Add, converted(ir.TInt, at(by)), lane())
+			}
 		}
-		return x
-	}}
+		index := ir.Rewriter{
+			Expr: func(x ir.Expr) ir.Expr {
+				if isVariable(x, e) {
+					x = own(by)
+					owns[x] = true
+				}
+				return x
+			},
+			Place: func(p ir.Place) ir.Place {
+				switch p := p.(type) {
+				case *ir.ElemPlace:
+					whole(&p.Index)
+				case *ir.IndexPlace:
+					whole(&p.Index)
+				}
+				return p
+			},
+		}
+		return index.Body(u.copyBody(loop.Body, outerLabels(loop.Body), u.private(loop.Body, here), here))
+	}
 	last := int64(1)<<(8*t.Size()-1) - 1
 	if !t.IsSigned() {
 		last = 1<<(8*t.Size()) - 1
 	}
 	fits := binary(ir.LAnd, binary(ir.Le, ir.Get(k), ir.IntConst(t, last-ir.WarpSize)),
-		binary(ir.Le, ir.CloneExpr(cond.Y), ir.IntConst(t, last-by.Int64())))
+		binary(ir.Le, ir.CloneExpr(cond.Y), ir.IntConst(t, last-step)))
 	if t.IsSigned() {
 		fits = binary(ir.LAnd, binary(ir.Le, ir.IntConst(t, 0), ir.Get(k)), fits)
 	}
-	left := binary(ir.Sub, converted(ir.TInt, ir.CloneExpr(cond.Y)), converted(ir.TInt, ir.Get(k)))
-	u := newUnroller(s.f)
-	here := u.regions[loop]
-	body := u.copyBody(loop.Body, outerLabels(loop.Body), u.private(loop.Body, here), here)
-	return &ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: from, Pos: init.Pos}, &ir.If{
-		Cond: fits, Pos: loop.Pos,
-		Then: []ir.Stmt{&ir.Loop{
-			Label: &ir.Label{Name: loop.Label.Name},
-			Cond:  &ir.Binary{Op: ir.Lt, X: ir.Get(k), Y: ir.CloneExpr(cond.Y), Pos: cond.Pos},
-			Body: []ir.Stmt{
-				&ir.Warp{Op: ir.WarpSync, Pos: loop.Pos},
-				&ir.If{Cond: binary(ir.Lt, lane(), left), Then: index.Body(body), Pos: loop.Pos},
-			},
-			Post: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: binary(ir.Add, ir.Get(k), ir.IntConst(t, by.Int64())), Pos: post.Pos}},
-			Pos:  loop.Pos,
-		}},
-		Else: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: e}, Src: own(), Pos: init.Pos}, loop},
+	left := func() ir.Expr {
+		return binary(ir.Sub, converted(ir.TInt, ir.CloneExpr(cond.Y)), converted(ir.TInt, ir.Get(k)))
 	}
+	ofWarp := func(cond ir.Expr, copies int64) ir.Stmt {
+		body := []ir.Stmt{&ir.Warp{Op: ir.WarpSync, Pos: loop.Pos}}
+		if copies == 1 {
+			body = append(body, &ir.If{Cond: binary(ir.Lt, lane(), left()), Then: copied(0), Pos: loop.Pos})
+		} else {
+			for i := range copies {
+				body = append(body, copied(i*step)...)
+			}
+		}
+		return &ir.Loop{
+			Label: &ir.Label{Name: loop.Label.Name}, Cond: cond, Body: body,
+			Post: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: at(copies * step), Pos: post.Pos}},
+			Pos:  loop.Pos,
+		}
+	}
+	then := []ir.Stmt{ofWarp(&ir.Binary{Op: ir.Lt, X: ir.Get(k), Y: ir.CloneExpr(cond.Y), Pos: cond.Pos}, 1)}
+	if s.isPlain(loop.Body) {
+		full := ir.IntConst(ir.TInt, (strideCopies-1)*step+ir.WarpSize)
+		then = append([]ir.Stmt{ofWarp(binary(ir.Le, full, left()), strideCopies)}, then...)
+	}
+	return &ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: from, Pos: init.Pos}, &ir.If{
+		Cond: fits, Then: then, Pos: loop.Pos,
+		Else: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: e}, Src: own(0), Pos: init.Pos}, loop},
+	}
+}
+
+// sumOf returns x plus a number.
+func sumOf(x ir.Expr, n int64) ir.Expr {
+	if n == 0 {
+		return x
+	}
+	return &ir.Binary{Op: ir.Add, X: x, Y: ir.IntConst(x.Type(), n)}
 }
 
 // laneCounters are the types of counters whose sums fit into an int.
