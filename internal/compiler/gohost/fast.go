@@ -407,6 +407,9 @@ func (e *emitter) window(p ir.Place) string {
 		return ""
 	}
 	if !e.facts.hasWindow(p) {
+		if e.facts.isFixedInWindow(p) {
+			e.requireIndex(p.(*ir.IndexPlace))
+		}
 		return ""
 	}
 	switch p := p.(type) {
@@ -606,9 +609,13 @@ func (e *emitter) requireRow(p ir.Place) {
 		e.requireRow(p.X)
 	case *ir.IndexPlace:
 		e.requireRow(p.X)
-		if e.facts.inRange(p) {
-			return
-		}
+		e.requireIndex(p)
+	}
+}
+
+// requireIndex adds the condition that an array has an element to the fast form.
+func (e *emitter) requireIndex(p *ir.IndexPlace) {
+	if !e.facts.inRange(p) {
 		e.notNegative(p.Index, e.windows)
 		e.windows.require(fmt.Sprintf("%s < %d", e.value(p.Index, ir.TInt, precCompare+1), p.X.Type().Len))
 	}

@@ -350,9 +350,12 @@ func (e *emitter) runs(row *section, fails bool, body func()) {
 }
 
 // wholeWarps reports whether the current code is for warps of a block of one row.
-func (e *emitter) wholeWarps() bool {
+func (e *emitter) wholeWarps() bool { return e.warp != nil && e.isOneRow() }
+
+// isOneRow reports whether the kernel declares a block of one row.
+func (e *emitter) isOneRow() bool {
 	b := e.kernel.Options.Block
-	return e.warp != nil && b[0] > 0 && b[1] <= 1 && b[2] <= 1
+	return b[0] > 0 && b[1] <= 1 && b[2] <= 1
 }
 
 // onlyLane returns the statements that a single lane of a whole warp runs.
