@@ -127,11 +127,11 @@ func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop) (first, rest ir.Stmt
 		return nil, nil
 	}
 	by := asConst(next.Y)
-	bound, ofBound := ir.Variable(cond.Y)
-	if by == nil || by.Int64() <= 0 || by.Int64() > ir.WarpSize*ir.WarpSize || !ofBound && asConst(cond.Y) == nil {
+	if by == nil || by.Int64() <= 0 || by.Int64() > ir.WarpSize*ir.WarpSize {
 		return nil, nil
 	}
-	if ofBound && (s.uses[bound] == nil || s.uses[bound].addressed || assigns(loop.Body, bound) || !l.uniform.IsUniform(bound)) {
+	h := hoister{f: s.f, uses: s.uses}
+	if ir.MayFault(cond.Y) || !ofVariables(cond.Y) || !l.uniform.UniformExpr(cond.Y) || !h.steady(loop, cond.Y) {
 		return nil, nil
 	}
 	step := by.Int64()
@@ -204,10 +204,11 @@ func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop) (first, rest ir.Stmt
 			Pos:  loop.Pos,
 		}
 	}
-	then := []ir.Stmt{ofWarp(&ir.Binary{Op: ir.Lt, X: ir.Get(k), Y: ir.CloneExpr(cond.Y), Pos: cond.Pos}, 1)}
+	more := func() ir.Expr { return &ir.Binary{Op: ir.Lt, X: ir.Get(k), Y: ir.CloneExpr(cond.Y), Pos: cond.Pos} }
+	then := []ir.Stmt{ofWarp(more(), 1)}
 	if s.isPlain(loop.Body) {
 		full := ir.IntConst(ir.TInt, (strideCopies-1)*step+ir.WarpSize)
-		then = append([]ir.Stmt{ofWarp(binary(ir.Le, full, left()), strideCopies)}, then...)
+		then = append([]ir.Stmt{ofWarp(binary(ir.LAnd, more(), binary(ir.Le, full, left())), strideCopies)}, then...)
 	}
 	return &ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: from, Pos: init.Pos}, &ir.If{
 		Cond: fits, Then: then, Pos: loop.Pos,

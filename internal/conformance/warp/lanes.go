@@ -47,3 +47,14 @@ func dividedAmong(t kernel.Thread, from, to int, in, out []int32) {
 	}
 	out[t.Lane()] = kernel.WarpReduceAdd(t, sum)
 }
+
+// dividedWhole sums all elements in every warp.
+//
+//quern:kernel block=64
+func dividedWhole(t kernel.Thread, in []int32, out []int32) {
+	var sum int32
+	for i := t.Lane(); i < len(in); i += 32 {
+		sum += in[i] * int32(i)
+	}
+	out[t.ThreadIdx.X] = kernel.WarpScanAdd(t, sum)
+}

@@ -42,6 +42,13 @@ func TestRangesThatLanesDivide(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(t, "sums", gputest.Download(t, d, out), want)
+		for _, to := range []int{math.MinInt, math.MinInt + 5, -1} {
+			out := gputest.Upload(t, d, numbers[int32](rand.New(rand.NewPCG(5, 6)), 32))
+			if err := LaunchDividedAmong(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), 6, to, gputest.Upload(t, d, in), out); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, "sums of an empty range", gputest.Download(t, d, out), make([]int32, 32))
+		}
 	})
 }
 
@@ -66,6 +73,26 @@ func TestRangesThatLanesDivideOften(t *testing.T) {
 			}
 			out := gputest.Upload(t, d, make([]int32, len(want)))
 			if err := LaunchDividedOften(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 2}, gpu.Dim3{X: 96}), times, n, gputest.Upload(t, d, in), out); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, "sums", gputest.Download(t, d, out), want)
+		}
+	})
+}
+
+func TestElementsThatLanesDivide(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, n := range []int{1, 31, 32, 33, 127, 128, 129, 500} {
+			in := numbers[int32](rand.New(rand.NewPCG(uint64(n), 7)), n)
+			want := make([]int32, 64)
+			for i, v := range in {
+				for lane := i % 32; lane < 32; lane++ {
+					want[lane] += v * int32(i)
+					want[lane+32] = want[lane]
+				}
+			}
+			out := gputest.Upload(t, d, make([]int32, 64))
+			if err := LaunchDividedWhole(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}), gputest.Upload(t, d, in), out); err != nil {
 				t.Fatal(err)
 			}
 			compare(t, "sums", gputest.Download(t, d, out), want)
