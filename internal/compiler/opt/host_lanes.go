@@ -25,13 +25,17 @@ func laneLoops(k *ir.Kernel) {
 	if !leaves(k.Func.Body, IsWarp) {
 		return
 	}
-	l := &laneLooper{k: k, uniform: AnalyseWarp(k), strider: strider{f: k.Func, uses: countUses(k.Func), values: map[*ir.Local]ir.Expr{}}}
+	b := k.Options.Block
+	oneWarp := k.Options.OneWarp() && b[1] <= 1 && b[2] <= 1
+	l := &laneLooper{k: k, uniform: AnalyseWarp(k), ofBlock: Analyse(k), oneWarp: oneWarp, strider: strider{f: k.Func, uses: countUses(k.Func), values: map[*ir.Local]ir.Expr{}}}
 	k.Func.Body = l.list(k.Func.Body)
 }
 
 type laneLooper struct {
 	k       *ir.Kernel
 	uniform *Uniformity
+	ofBlock *Uniformity
+	oneWarp bool // the block is a row of at most one warp
 	strider strider
 }
 
@@ -46,8 +50,8 @@ func (l *laneLooper) list(list []ir.Stmt) []ir.Stmt {
 		case *ir.Block:
 			st.Body = l.list(st.Body)
 		case *ir.Loop:
-			if at := l.start(out, st); at >= 0 && l.warpReaches(list[i+1:]) {
-				if first, loop := l.inStep(out[at].(*ir.Assign), st); loop != nil {
+			if at, end := l.start(out, st), l.warpReaches(list[i+1:]); at >= 0 && end != nil {
+				if first, loop := l.inStep(out[at].(*ir.Assign), st, end); loop != nil {
 					out[at] = first
 					out = append(out, loop)
 					continue
@@ -83,18 +87,18 @@ func (l *laneLooper) start(before []ir.Stmt, loop *ir.Loop) int {
 	return -1
 }
 
-// warpReaches reports whether the statements lead to an operation of the whole warp, so
-// that all its lanes are there at the start.
-func (l *laneLooper) warpReaches(rest []ir.Stmt) bool {
+// warpReaches returns the operation of the whole warp to which the statements lead, so that
+// all its lanes are there at the start, or nil.
+func (l *laneLooper) warpReaches(rest []ir.Stmt) *ir.Warp {
 	for _, st := range rest {
-		if IsWarp(st) {
-			return true
+		if end, ok := st.(*ir.Warp); ok {
+			return end
 		}
 		if leaves([]ir.Stmt{st}, isJump) {
-			return false
+			return nil
 		}
 	}
-	return false
+	return nil
 }
 
 func isJump(st ir.Stmt) bool {
@@ -110,8 +114,8 @@ func isJump(st ir.Stmt) bool {
 const maxLaneKept = 4
 
 // inStep returns the statements of a loop that a warp runs in lockstep, first the one that
-// replaces init. They are nil if the loop does not qualify.
-func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop) (first, rest ir.Stmt) {
+// replaces init. They are nil if the loop does not qualify. The operation end follows it.
+func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop, end *ir.Warp) (first, rest ir.Stmt) {
 	s := &l.strider
 	e, t := init.Dst.(*ir.VarPlace).Var, init.Dst.Type()
 	if len(loop.Pre) > 0 || len(loop.Post) != 1 || leaves(loop.Body, s.stays(loop)) || !slices.Contains(laneCounters, t.Kind) {
@@ -142,9 +146,17 @@ func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop) (first, rest ir.Stmt
 	if from == nil {
 		from = ir.IntConst(t, 0)
 	}
+	if !l.oneWarp && l.ofBlock.Together(end) && l.ofBlock.UniformExpr(from) && l.ofBlock.UniformExpr(cond.Y) {
+		return nil, nil // rows of several warps would run it, in which neighbours are not always adjacent
+	}
 	k := &ir.Local{Name: e.Name + "First", Type: t, Pos: e.Pos, Hidden: true}
 	s.f.Locals = append(s.f.Locals, k)
-	lane := func() ir.Expr { return &ir.ThreadValue{Op: ir.LaneID} }
+	lane := func() ir.Expr {
+		if l.oneWarp {
+			return &ir.ThreadValue{Op: ir.ThreadIdxX}
+		}
+		return &ir.ThreadValue{Op: ir.LaneID}
+	}
 	at := func(by int64) ir.Expr { return sumOf(ir.Get(k), by) }
 	binary := func(op ir.BinaryOp, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, Pos: loop.Pos} }
 	own := func(by int64) ir.Expr { return binary(ir.Add, at(by), converted(t, lane())) }

@@ -39,6 +39,7 @@ func TestLanesThatDivideARangeRunInLockstep(t *testing.T) {
 		{"the counter is read behind the loop", append(append(plain(lane, ir.Get(n), Int(32)), add(ir.Get(i))), reduce), false},
 	} {
 		k := ir.CloneKernel(Kernel("k", locals(in, n), locals(i, sum), Body(Set(sum, Int(0)), c.body)...))
+		k.Options.Block = [3]int{32}
 		laneLoops(k)
 		if got := leaves(k.Func.Body, func(s ir.Stmt) bool {
 			w, ok := s.(*ir.Warp)
