@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/random",
 	Archive: quern_gen_zip,
-	Sum:     "7bf6fb6d9aa421677a1b34dd2867d55805795ff8068634a48d87bff75d5f3141",
+	Sum:     "5b2d282760ae40257fdcaf35bb4e6b02c2381963f269edcc5f6382e617234b5c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

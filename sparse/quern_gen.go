@@ -4771,8 +4771,8 @@ func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, su
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:27
 		sum2 := reduceAdd
-		if (threadX+first4)&31 == 0 {
-			warps[(threadX+first4)>>5] = sum2
+		if threadX&31 == 0 {
+			warps[threadX>>5] = sum2
 //line dot.go:30:10000
 		}
 //line dot.go:31:10000
@@ -5127,8 +5127,8 @@ func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, su
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:27
 		sum2 := reduceAdd
-		if (threadX+first4)&31 == 0 {
-			warps[(threadX+first4)>>5] = sum2
+		if threadX&31 == 0 {
+			warps[threadX>>5] = sum2
 //line dot.go:30:10000
 		}
 //line dot.go:31:10000
@@ -8957,7 +8957,7 @@ func quernRow5MulMerge_float32(r *host.Run, sums []float32, first5 int, wholes [
 		whole := wholeRow[threadX]
 		t25 := t25Row[threadX]
 		shuffleUp := shuffleUpRow2[threadX]
-		lane := (threadX + first5) & 31
+		lane := threadX & 31
 //line multiply_vector.go:181
 		t29 := shuffleUp
 		s2 := t25
@@ -8984,7 +8984,7 @@ func quernRow6MulMerge_float32(r *host.Run, sums []float32, first6 int, wholes [
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
-		lane := (threadX + first6) & 31
+		lane := threadX & 31
 		t21 := threadX / 32
 //line multiply_vector.go:186
 		if lane == 31 {
@@ -9025,7 +9025,7 @@ func quernRow8MulMerge_float32(r *host.Run, t40s []float32, first8 int, shuffleU
 	for threadX := range 128 {
 		t40 := t40Row[threadX]
 		shuffleUp2 := shuffleUpRow4[threadX]
-		lane := (threadX + first8) & 31
+		lane := threadX & 31
 //line multiply_vector.go:189
 		t43 := shuffleUp2
 		before := t40
@@ -9368,7 +9368,7 @@ func quernRow5MulMerge_float64(r *host.Run, sums []float64, first5 int, wholes [
 		whole := wholeRow[threadX]
 		t25 := t25Row[threadX]
 		shuffleUp := shuffleUpRow2[threadX]
-		lane := (threadX + first5) & 31
+		lane := threadX & 31
 //line multiply_vector.go:181
 		t29 := shuffleUp
 		s2 := t25
@@ -9395,7 +9395,7 @@ func quernRow6MulMerge_float64(r *host.Run, sums []float64, first6 int, wholes [
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
-		lane := (threadX + first6) & 31
+		lane := threadX & 31
 		t21 := threadX / 32
 //line multiply_vector.go:186
 		if lane == 31 {
@@ -9436,7 +9436,7 @@ func quernRow8MulMerge_float64(r *host.Run, t40s []float64, first8 int, shuffleU
 	for threadX := range 128 {
 		t40 := t40Row[threadX]
 		shuffleUp2 := shuffleUpRow4[threadX]
-		lane := (threadX + first8) & 31
+		lane := threadX & 31
 //line multiply_vector.go:189
 		t43 := shuffleUp2
 		before := t40
@@ -11860,7 +11860,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(bb); i += 32 {
+		for i := threadX & 31; i < n && i < len(bb); i += 32 {
 //line dot.go:65:10000
 			sum += bb[i]
 //line dot.go:66:10000
@@ -11888,7 +11888,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 
 //line dot.go:63:10000
 		var sum2 float64
 //line dot.go:64:10000
-		for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 //line dot.go:65:10000
 			sum2 += rr[i2]
 //line dot.go:66:10000
@@ -11918,7 +11918,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3
 //line dot.go:63:10000
 		var sum3 float64
 //line dot.go:64:10000
-		for i3 := (threadX + first3) & 31; i3 < n && i3 < len(rz); i3 += 32 {
+		for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
 //line dot.go:65:10000
 			sum3 += rz[i3]
 //line dot.go:66:10000
@@ -12058,7 +12058,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(pq); i += 32 {
+		for i := threadX & 31; i < n && i < len(pq); i += 32 {
 //line dot.go:65:10000
 			sum += pq[i]
 //line dot.go:66:10000
@@ -12330,7 +12330,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(rr); i += 32 {
+		for i := threadX & 31; i < n && i < len(rr); i += 32 {
 //line dot.go:65:10000
 			sum += rr[i]
 //line dot.go:66:10000
@@ -12358,7 +12358,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 [
 //line dot.go:63:10000
 		var sum2 float64
 //line dot.go:64:10000
-		for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rz); i2 += 32 {
+		for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
 //line dot.go:65:10000
 			sum2 += rz[i2]
 //line dot.go:66:10000
@@ -12632,7 +12632,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float6
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first2) & 31; i < n && i < len(bb); i += 32 {
+		for i := threadX & 31; i < n && i < len(bb); i += 32 {
 //line dot.go:65:10000
 			sum += bb[i]
 //line dot.go:66:10000
@@ -12660,7 +12660,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sum
 //line dot.go:63:10000
 		var sum2 float64
 //line dot.go:64:10000
-		for i2 := (threadX + first3) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 //line dot.go:65:10000
 			sum2 += rr[i2]
 //line dot.go:66:10000
@@ -12946,7 +12946,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) 
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(t3); i += 32 {
+		for i := threadX & 31; i < n && i < len(t3); i += 32 {
 //line dot.go:65:10000
 			sum += t3[i]
 //line dot.go:66:10000
@@ -13634,7 +13634,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float6
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(ww); i += 32 {
+		for i := threadX & 31; i < n && i < len(ww); i += 32 {
 //line dot.go:65:10000
 			sum += ww[i]
 //line dot.go:66:10000
@@ -14620,11 +14620,11 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 //line sort.go:51:100000
 		same := matchAny
 //line sort.go:52:100000
-		rank := int32(bits.OnesCount32(same & (c<<((threadX+first2)&31) - 1)))
+		rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
 //line sort.go:53:100000
 		if rank == 0 && digit < 256 {
 //line sort.go:54:100000
-			warps[(threadX+first2)>>5][digit] = int32(bits.OnesCount32(same))
+			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 //line sort.go:55:100000
 		}
 //line sort.go:56:100000
@@ -14711,7 +14711,7 @@ func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks 
 //line sort.go:65:100000
 		if digit < 256 {
 //line sort.go:66:100000
-			to := int(warps[(threadX+first3)>>5][digit] + rank)
+			to := int(warps[threadX>>5][digit] + rank)
 //line sort.go:67:100000
 			keysOut[to] = key
 //line sort.go:68:100000
@@ -15062,9 +15062,9 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 //line sort.go:122:100000
 		sum2 := reduceAdd
 //line sort.go:123:100000
-		if (threadX+first2)&31 == 0 {
+		if threadX&31 == 0 {
 //line sort.go:124:100000
-			partial[(threadX+first2)>>5] = sum2
+			partial[threadX>>5] = sum2
 //line sort.go:125:100000
 		}
 //line sort.go:126:100000
@@ -15463,9 +15463,9 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, pre
 //line sort.go:157:100000
 		prefix := scanExclusiveAdd
 //line sort.go:158:100000
-		if (threadX+first2)&31 == 31 {
+		if threadX&31 == 31 {
 //line sort.go:159:100000
-			warps[(threadX+first2)>>5] = prefix + sum
+			warps[threadX>>5] = prefix + sum
 //line sort.go:160:100000
 		}
 //line sort.go:161:100000
@@ -15499,49 +15499,49 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 0 {
+		if threadX>>5 > 0 {
 //line sort.go:165:100000
 			prefix += s
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 1 {
+		if threadX>>5 > 1 {
 //line sort.go:165:100000
 			prefix += s2
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 2 {
+		if threadX>>5 > 2 {
 //line sort.go:165:100000
 			prefix += s3
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 3 {
+		if threadX>>5 > 3 {
 //line sort.go:165:100000
 			prefix += s4
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 4 {
+		if threadX>>5 > 4 {
 //line sort.go:165:100000
 			prefix += s5
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 5 {
+		if threadX>>5 > 5 {
 //line sort.go:165:100000
 			prefix += s6
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 6 {
+		if threadX>>5 > 6 {
 //line sort.go:165:100000
 			prefix += s7
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 7 {
+		if threadX>>5 > 7 {
 //line sort.go:165:100000
 			prefix += s8
 //line sort.go:166:100000
