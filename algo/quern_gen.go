@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: quern_gen_zip,
-	Sum:     "81ee0108d5d578431d5a67da09b94f7469581a2a0b800f16af994efc3f378589",
+	Sum:     "4f6bbdf2e432cdf29c5c52c1c5ac71ec7f68283c8a7a47d9723fc317ff0eb150",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -11265,8 +11265,8 @@ func quernRow5SumCompensated_float32(r *host.Run, vs []Compensated[float32], fir
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
-		count2 := count3 - threadX + (threadX+first6)&31
+		lane := threadX & 31 & (group - 1)
+		count2 := count3 - threadX + threadX&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
@@ -11302,7 +11302,7 @@ func quernRow7SumCompensated_float32(r *host.Run, results []Compensated[float32]
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v4 := result
-		if (threadX+first8)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
@@ -11528,8 +11528,8 @@ func quernRow5SumCompensated_float64(r *host.Run, vs []Compensated[float64], fir
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
-		count2 := count3 - threadX + (threadX+first6)&31
+		lane := threadX & 31 & (group - 1)
+		count2 := count3 - threadX + threadX&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
@@ -11565,7 +11565,7 @@ func quernRow7SumCompensated_float64(r *host.Run, results []Compensated[float64]
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v4 := result
-		if (threadX+first8)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
@@ -12778,8 +12778,8 @@ func quernRow6MomentsOfParts_int32(r *host.Run, vs []Moments, first7 int, shuffl
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
-		count3 := count4 - threadX + (threadX+first7)&31
+		lane := threadX & 31 & (group - 1)
+		count3 := count4 - threadX + threadX&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
@@ -12815,7 +12815,7 @@ func quernRow8MomentsOfParts_int32(r *host.Run, results []Moments, first9 int, v
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v4 := result
-		if (threadX+first9)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
@@ -13128,8 +13128,8 @@ func quernRow6MomentsOfParts_float32(r *host.Run, vs []Moments, first7 int, shuf
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
-		count3 := count4 - threadX + (threadX+first7)&31
+		lane := threadX & 31 & (group - 1)
+		count3 := count4 - threadX + threadX&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
@@ -13165,7 +13165,7 @@ func quernRow8MomentsOfParts_float32(r *host.Run, results []Moments, first9 int,
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v4 := result
-		if (threadX+first9)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
@@ -13478,8 +13478,8 @@ func quernRow6MomentsOfParts_float64(r *host.Run, vs []Moments, first7 int, shuf
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
-		count3 := count4 - threadX + (threadX+first7)&31
+		lane := threadX & 31 & (group - 1)
+		count3 := count4 - threadX + threadX&31
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
@@ -13515,7 +13515,7 @@ func quernRow8MomentsOfParts_float64(r *host.Run, results []Moments, first9 int,
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v4 := result
-		if (threadX+first9)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
@@ -15835,7 +15835,7 @@ func quernRow1AddCompensatedReduceParts_float32(r *host.Run, counts []int, first
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -15962,7 +15962,7 @@ func quernRow1AddCompensatedReduceParts_float32(r *host.Run, counts []int, first
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -16031,7 +16031,7 @@ func quernRow5AddCompensatedReduceParts_float32(r *host.Run, counts2 []int, firs
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
@@ -16067,7 +16067,7 @@ func quernRow7AddCompensatedReduceParts_float32(r *host.Run, results []Compensat
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first8)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -16359,7 +16359,7 @@ func quernRow1AddCompensatedReduceParts_float64(r *host.Run, counts []int, first
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -16486,7 +16486,7 @@ func quernRow1AddCompensatedReduceParts_float64(r *host.Run, counts []int, first
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -16555,7 +16555,7 @@ func quernRow5AddCompensatedReduceParts_float64(r *host.Run, counts2 []int, firs
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
@@ -16591,7 +16591,7 @@ func quernRow7AddCompensatedReduceParts_float64(r *host.Run, results []Compensat
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first8)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -16892,7 +16892,7 @@ func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, cou
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -17019,7 +17019,7 @@ func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, cou
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -17107,7 +17107,7 @@ func quernRow6MergeMomentsReduceParts(r *host.Run, counts2 []int, first7 int, vs
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
@@ -17143,7 +17143,7 @@ func quernRow8MergeMomentsReduceParts(r *host.Run, results []Moments, first9 int
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first9)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -17424,7 +17424,7 @@ func quernRow1AddReduceParts_int32(r *host.Run, counts []int, first2 int, counts
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -17551,7 +17551,7 @@ func quernRow1AddReduceParts_int32(r *host.Run, counts []int, first2 int, counts
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -17588,7 +17588,7 @@ func quernRow4AddReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs, s
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -17621,7 +17621,7 @@ func quernRow6AddReduceParts_int32(r *host.Run, results []int32, first7 int, vs2
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -17902,7 +17902,7 @@ func quernRow1AddReduceParts_int64(r *host.Run, counts []int, first2 int, counts
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -18029,7 +18029,7 @@ func quernRow1AddReduceParts_int64(r *host.Run, counts []int, first2 int, counts
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -18066,7 +18066,7 @@ func quernRow4AddReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs, s
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -18099,7 +18099,7 @@ func quernRow6AddReduceParts_int64(r *host.Run, results []int64, first7 int, vs2
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -18380,7 +18380,7 @@ func quernRow1AddReduceParts_float32(r *host.Run, counts []int, first2 int, coun
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -18507,7 +18507,7 @@ func quernRow1AddReduceParts_float32(r *host.Run, counts []int, first2 int, coun
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -18544,7 +18544,7 @@ func quernRow4AddReduceParts_float32(r *host.Run, counts2 []int, first5 int, vs,
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -18577,7 +18577,7 @@ func quernRow6AddReduceParts_float32(r *host.Run, results []float32, first7 int,
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -18858,7 +18858,7 @@ func quernRow1AddReduceParts_float64(r *host.Run, counts []int, first2 int, coun
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -18985,7 +18985,7 @@ func quernRow1AddReduceParts_float64(r *host.Run, counts []int, first2 int, coun
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -19022,7 +19022,7 @@ func quernRow4AddReduceParts_float64(r *host.Run, counts2 []int, first5 int, vs,
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -19055,7 +19055,7 @@ func quernRow6AddReduceParts_float64(r *host.Run, results []float64, first7 int,
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -19187,7 +19187,7 @@ func quernRow1AddReduceRows_int32(r *host.Run, tos []int, first int, counts []in
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -19270,7 +19270,7 @@ func quernRow4AddReduceRows_int32(r *host.Run, counts []int, first4 int, vs, shu
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -19302,7 +19302,7 @@ func quernRow6AddReduceRows_int32(r *host.Run, tos []int, first6 int, results, o
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -19402,7 +19402,7 @@ func quernRow1AddReduceRows_int64(r *host.Run, tos []int, first int, counts []in
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -19485,7 +19485,7 @@ func quernRow4AddReduceRows_int64(r *host.Run, counts []int, first4 int, vs, shu
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -19517,7 +19517,7 @@ func quernRow6AddReduceRows_int64(r *host.Run, tos []int, first6 int, results, o
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -19617,7 +19617,7 @@ func quernRow1AddReduceRows_float32(r *host.Run, tos []int, first int, counts []
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -19700,7 +19700,7 @@ func quernRow4AddReduceRows_float32(r *host.Run, counts []int, first4 int, vs, s
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -19732,7 +19732,7 @@ func quernRow6AddReduceRows_float32(r *host.Run, tos []int, first6 int, results,
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -19832,7 +19832,7 @@ func quernRow1AddReduceRows_float64(r *host.Run, tos []int, first int, counts []
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -19915,7 +19915,7 @@ func quernRow4AddReduceRows_float64(r *host.Run, counts []int, first4 int, vs, s
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -19947,7 +19947,7 @@ func quernRow6AddReduceRows_float64(r *host.Run, tos []int, first6 int, results,
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -20386,7 +20386,7 @@ func quernRow1AddReduceSegments_int32(r *host.Run, segments []int, first int, fi
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -20465,7 +20465,7 @@ func quernRow4AddReduceSegments_int32(r *host.Run, counts []int, first5 int, vs,
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -20501,7 +20501,7 @@ func quernRow6AddReduceSegments_int32(r *host.Run, segments []int, first7 int, f
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -20607,7 +20607,7 @@ func quernRow1AddReduceSegments_int64(r *host.Run, segments []int, first int, fi
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -20686,7 +20686,7 @@ func quernRow4AddReduceSegments_int64(r *host.Run, counts []int, first5 int, vs,
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -20722,7 +20722,7 @@ func quernRow6AddReduceSegments_int64(r *host.Run, segments []int, first7 int, f
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -20828,7 +20828,7 @@ func quernRow1AddReduceSegments_float32(r *host.Run, segments []int, first int, 
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -20907,7 +20907,7 @@ func quernRow4AddReduceSegments_float32(r *host.Run, counts []int, first5 int, v
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -20943,7 +20943,7 @@ func quernRow6AddReduceSegments_float32(r *host.Run, segments []int, first7 int,
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -21049,7 +21049,7 @@ func quernRow1AddReduceSegments_float64(r *host.Run, segments []int, first int, 
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -21128,7 +21128,7 @@ func quernRow4AddReduceSegments_float64(r *host.Run, counts []int, first5 int, v
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -21164,7 +21164,7 @@ func quernRow6AddReduceSegments_float64(r *host.Run, segments []int, first7 int,
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -25336,7 +25336,7 @@ func quernRow1MultiplyReduceParts_int32(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -25463,7 +25463,7 @@ func quernRow1MultiplyReduceParts_int32(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -25500,7 +25500,7 @@ func quernRow4MultiplyReduceParts_int32(r *host.Run, counts2 []int, first5 int, 
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -25533,7 +25533,7 @@ func quernRow6MultiplyReduceParts_int32(r *host.Run, results []int32, first7 int
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -25814,7 +25814,7 @@ func quernRow1MultiplyReduceParts_int64(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -25941,7 +25941,7 @@ func quernRow1MultiplyReduceParts_int64(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -25978,7 +25978,7 @@ func quernRow4MultiplyReduceParts_int64(r *host.Run, counts2 []int, first5 int, 
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -26011,7 +26011,7 @@ func quernRow6MultiplyReduceParts_int64(r *host.Run, results []int64, first7 int
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -26292,7 +26292,7 @@ func quernRow1MultiplyReduceParts_float32(r *host.Run, counts []int, first2 int,
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -26419,7 +26419,7 @@ func quernRow1MultiplyReduceParts_float32(r *host.Run, counts []int, first2 int,
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -26456,7 +26456,7 @@ func quernRow4MultiplyReduceParts_float32(r *host.Run, counts2 []int, first5 int
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -26489,7 +26489,7 @@ func quernRow6MultiplyReduceParts_float32(r *host.Run, results []float32, first7
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -26770,7 +26770,7 @@ func quernRow1MultiplyReduceParts_float64(r *host.Run, counts []int, first2 int,
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -26897,7 +26897,7 @@ func quernRow1MultiplyReduceParts_float64(r *host.Run, counts []int, first2 int,
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -26934,7 +26934,7 @@ func quernRow4MultiplyReduceParts_float64(r *host.Run, counts2 []int, first5 int
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -26967,7 +26967,7 @@ func quernRow6MultiplyReduceParts_float64(r *host.Run, results []float64, first7
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -27099,7 +27099,7 @@ func quernRow1MultiplyReduceRows_int32(r *host.Run, tos []int, first int, counts
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -27182,7 +27182,7 @@ func quernRow4MultiplyReduceRows_int32(r *host.Run, counts []int, first4 int, vs
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -27214,7 +27214,7 @@ func quernRow6MultiplyReduceRows_int32(r *host.Run, tos []int, first6 int, resul
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -27314,7 +27314,7 @@ func quernRow1MultiplyReduceRows_int64(r *host.Run, tos []int, first int, counts
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -27397,7 +27397,7 @@ func quernRow4MultiplyReduceRows_int64(r *host.Run, counts []int, first4 int, vs
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -27429,7 +27429,7 @@ func quernRow6MultiplyReduceRows_int64(r *host.Run, tos []int, first6 int, resul
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -27529,7 +27529,7 @@ func quernRow1MultiplyReduceRows_float32(r *host.Run, tos []int, first int, coun
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -27612,7 +27612,7 @@ func quernRow4MultiplyReduceRows_float32(r *host.Run, counts []int, first4 int, 
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -27644,7 +27644,7 @@ func quernRow6MultiplyReduceRows_float32(r *host.Run, tos []int, first6 int, res
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -27744,7 +27744,7 @@ func quernRow1MultiplyReduceRows_float64(r *host.Run, tos []int, first int, coun
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -27827,7 +27827,7 @@ func quernRow4MultiplyReduceRows_float64(r *host.Run, counts []int, first4 int, 
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -27859,7 +27859,7 @@ func quernRow6MultiplyReduceRows_float64(r *host.Run, tos []int, first6 int, res
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -28298,7 +28298,7 @@ func quernRow1MultiplyReduceSegments_int32(r *host.Run, segments []int, first in
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -28377,7 +28377,7 @@ func quernRow4MultiplyReduceSegments_int32(r *host.Run, counts []int, first5 int
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -28413,7 +28413,7 @@ func quernRow6MultiplyReduceSegments_int32(r *host.Run, segments []int, first7 i
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -28519,7 +28519,7 @@ func quernRow1MultiplyReduceSegments_int64(r *host.Run, segments []int, first in
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -28598,7 +28598,7 @@ func quernRow4MultiplyReduceSegments_int64(r *host.Run, counts []int, first5 int
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -28634,7 +28634,7 @@ func quernRow6MultiplyReduceSegments_int64(r *host.Run, segments []int, first7 i
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -28740,7 +28740,7 @@ func quernRow1MultiplyReduceSegments_float32(r *host.Run, segments []int, first 
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -28819,7 +28819,7 @@ func quernRow4MultiplyReduceSegments_float32(r *host.Run, counts []int, first5 i
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -28855,7 +28855,7 @@ func quernRow6MultiplyReduceSegments_float32(r *host.Run, segments []int, first7
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -28961,7 +28961,7 @@ func quernRow1MultiplyReduceSegments_float64(r *host.Run, segments []int, first 
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -29040,7 +29040,7 @@ func quernRow4MultiplyReduceSegments_float64(r *host.Run, counts []int, first5 i
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -29076,7 +29076,7 @@ func quernRow6MultiplyReduceSegments_float64(r *host.Run, segments []int, first7
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -33248,7 +33248,7 @@ func quernRow1SmallerReduceParts_int32(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -33375,7 +33375,7 @@ func quernRow1SmallerReduceParts_int32(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -33412,7 +33412,7 @@ func quernRow4SmallerReduceParts_int32(r *host.Run, counts2 []int, first5 int, v
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -33445,7 +33445,7 @@ func quernRow6SmallerReduceParts_int32(r *host.Run, results []int32, first7 int,
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -33726,7 +33726,7 @@ func quernRow1SmallerReduceParts_int64(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -33853,7 +33853,7 @@ func quernRow1SmallerReduceParts_int64(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -33890,7 +33890,7 @@ func quernRow4SmallerReduceParts_int64(r *host.Run, counts2 []int, first5 int, v
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -33923,7 +33923,7 @@ func quernRow6SmallerReduceParts_int64(r *host.Run, results []int64, first7 int,
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -34204,7 +34204,7 @@ func quernRow1SmallerReduceParts_uint32(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -34331,7 +34331,7 @@ func quernRow1SmallerReduceParts_uint32(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -34368,7 +34368,7 @@ func quernRow4SmallerReduceParts_uint32(r *host.Run, counts2 []int, first5 int, 
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -34401,7 +34401,7 @@ func quernRow6SmallerReduceParts_uint32(r *host.Run, results []uint32, first7 in
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -34682,7 +34682,7 @@ func quernRow1SmallerReduceParts_uint64(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -34809,7 +34809,7 @@ func quernRow1SmallerReduceParts_uint64(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -34846,7 +34846,7 @@ func quernRow4SmallerReduceParts_uint64(r *host.Run, counts2 []int, first5 int, 
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -34879,7 +34879,7 @@ func quernRow6SmallerReduceParts_uint64(r *host.Run, results []uint64, first7 in
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -35160,7 +35160,7 @@ func quernRow1SmallerReduceParts_float32(r *host.Run, counts []int, first2 int, 
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -35287,7 +35287,7 @@ func quernRow1SmallerReduceParts_float32(r *host.Run, counts []int, first2 int, 
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -35324,7 +35324,7 @@ func quernRow4SmallerReduceParts_float32(r *host.Run, counts2 []int, first5 int,
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -35357,7 +35357,7 @@ func quernRow6SmallerReduceParts_float32(r *host.Run, results []float32, first7 
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -35638,7 +35638,7 @@ func quernRow1SmallerReduceParts_float64(r *host.Run, counts []int, first2 int, 
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -35765,7 +35765,7 @@ func quernRow1SmallerReduceParts_float64(r *host.Run, counts []int, first2 int, 
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -35802,7 +35802,7 @@ func quernRow4SmallerReduceParts_float64(r *host.Run, counts2 []int, first5 int,
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -35835,7 +35835,7 @@ func quernRow6SmallerReduceParts_float64(r *host.Run, results []float64, first7 
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -35967,7 +35967,7 @@ func quernRow1SmallerReduceRows_int32(r *host.Run, tos []int, first int, counts 
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -36050,7 +36050,7 @@ func quernRow4SmallerReduceRows_int32(r *host.Run, counts []int, first4 int, vs,
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -36082,7 +36082,7 @@ func quernRow6SmallerReduceRows_int32(r *host.Run, tos []int, first6 int, result
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -36182,7 +36182,7 @@ func quernRow1SmallerReduceRows_int64(r *host.Run, tos []int, first int, counts 
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -36265,7 +36265,7 @@ func quernRow4SmallerReduceRows_int64(r *host.Run, counts []int, first4 int, vs,
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -36297,7 +36297,7 @@ func quernRow6SmallerReduceRows_int64(r *host.Run, tos []int, first6 int, result
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -36397,7 +36397,7 @@ func quernRow1SmallerReduceRows_uint32(r *host.Run, tos []int, first int, counts
 	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -36480,7 +36480,7 @@ func quernRow4SmallerReduceRows_uint32(r *host.Run, counts []int, first4 int, vs
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -36512,7 +36512,7 @@ func quernRow6SmallerReduceRows_uint32(r *host.Run, tos []int, first6 int, resul
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -36612,7 +36612,7 @@ func quernRow1SmallerReduceRows_uint64(r *host.Run, tos []int, first int, counts
 	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -36695,7 +36695,7 @@ func quernRow4SmallerReduceRows_uint64(r *host.Run, counts []int, first4 int, vs
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -36727,7 +36727,7 @@ func quernRow6SmallerReduceRows_uint64(r *host.Run, tos []int, first6 int, resul
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -36827,7 +36827,7 @@ func quernRow1SmallerReduceRows_float32(r *host.Run, tos []int, first int, count
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -36910,7 +36910,7 @@ func quernRow4SmallerReduceRows_float32(r *host.Run, counts []int, first4 int, v
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -36942,7 +36942,7 @@ func quernRow6SmallerReduceRows_float32(r *host.Run, tos []int, first6 int, resu
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -37042,7 +37042,7 @@ func quernRow1SmallerReduceRows_float64(r *host.Run, tos []int, first int, count
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -37125,7 +37125,7 @@ func quernRow4SmallerReduceRows_float64(r *host.Run, counts []int, first4 int, v
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -37157,7 +37157,7 @@ func quernRow6SmallerReduceRows_float64(r *host.Run, tos []int, first6 int, resu
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -37764,7 +37764,7 @@ func quernRow1SmallerReduceSegments_int32(r *host.Run, segments []int, first int
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -37843,7 +37843,7 @@ func quernRow4SmallerReduceSegments_int32(r *host.Run, counts []int, first5 int,
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -37879,7 +37879,7 @@ func quernRow6SmallerReduceSegments_int32(r *host.Run, segments []int, first7 in
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -37985,7 +37985,7 @@ func quernRow1SmallerReduceSegments_int64(r *host.Run, segments []int, first int
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -38064,7 +38064,7 @@ func quernRow4SmallerReduceSegments_int64(r *host.Run, counts []int, first5 int,
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -38100,7 +38100,7 @@ func quernRow6SmallerReduceSegments_int64(r *host.Run, segments []int, first7 in
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -38206,7 +38206,7 @@ func quernRow1SmallerReduceSegments_uint32(r *host.Run, segments []int, first in
 	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -38285,7 +38285,7 @@ func quernRow4SmallerReduceSegments_uint32(r *host.Run, counts []int, first5 int
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -38321,7 +38321,7 @@ func quernRow6SmallerReduceSegments_uint32(r *host.Run, segments []int, first7 i
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -38427,7 +38427,7 @@ func quernRow1SmallerReduceSegments_uint64(r *host.Run, segments []int, first in
 	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -38506,7 +38506,7 @@ func quernRow4SmallerReduceSegments_uint64(r *host.Run, counts []int, first5 int
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -38542,7 +38542,7 @@ func quernRow6SmallerReduceSegments_uint64(r *host.Run, segments []int, first7 i
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -38648,7 +38648,7 @@ func quernRow1SmallerReduceSegments_float32(r *host.Run, segments []int, first i
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -38727,7 +38727,7 @@ func quernRow4SmallerReduceSegments_float32(r *host.Run, counts []int, first5 in
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -38763,7 +38763,7 @@ func quernRow6SmallerReduceSegments_float32(r *host.Run, segments []int, first7 
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -38869,7 +38869,7 @@ func quernRow1SmallerReduceSegments_float64(r *host.Run, segments []int, first i
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -38948,7 +38948,7 @@ func quernRow4SmallerReduceSegments_float64(r *host.Run, counts []int, first5 in
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -38984,7 +38984,7 @@ func quernRow6SmallerReduceSegments_float64(r *host.Run, segments []int, first7 
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -45116,7 +45116,7 @@ func quernRow1LargerReduceParts_int32(r *host.Run, counts []int, first2 int, cou
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -45243,7 +45243,7 @@ func quernRow1LargerReduceParts_int32(r *host.Run, counts []int, first2 int, cou
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -45280,7 +45280,7 @@ func quernRow4LargerReduceParts_int32(r *host.Run, counts2 []int, first5 int, vs
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -45313,7 +45313,7 @@ func quernRow6LargerReduceParts_int32(r *host.Run, results []int32, first7 int, 
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -45594,7 +45594,7 @@ func quernRow1LargerReduceParts_int64(r *host.Run, counts []int, first2 int, cou
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -45721,7 +45721,7 @@ func quernRow1LargerReduceParts_int64(r *host.Run, counts []int, first2 int, cou
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -45758,7 +45758,7 @@ func quernRow4LargerReduceParts_int64(r *host.Run, counts2 []int, first5 int, vs
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -45791,7 +45791,7 @@ func quernRow6LargerReduceParts_int64(r *host.Run, results []int64, first7 int, 
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -46072,7 +46072,7 @@ func quernRow1LargerReduceParts_uint32(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -46199,7 +46199,7 @@ func quernRow1LargerReduceParts_uint32(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -46236,7 +46236,7 @@ func quernRow4LargerReduceParts_uint32(r *host.Run, counts2 []int, first5 int, v
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -46269,7 +46269,7 @@ func quernRow6LargerReduceParts_uint32(r *host.Run, results []uint32, first7 int
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -46550,7 +46550,7 @@ func quernRow1LargerReduceParts_uint64(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -46677,7 +46677,7 @@ func quernRow1LargerReduceParts_uint64(r *host.Run, counts []int, first2 int, co
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -46714,7 +46714,7 @@ func quernRow4LargerReduceParts_uint64(r *host.Run, counts2 []int, first5 int, v
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -46747,7 +46747,7 @@ func quernRow6LargerReduceParts_uint64(r *host.Run, results []uint64, first7 int
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -47028,7 +47028,7 @@ func quernRow1LargerReduceParts_float32(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -47155,7 +47155,7 @@ func quernRow1LargerReduceParts_float32(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -47192,7 +47192,7 @@ func quernRow4LargerReduceParts_float32(r *host.Run, counts2 []int, first5 int, 
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -47225,7 +47225,7 @@ func quernRow6LargerReduceParts_float32(r *host.Run, results []float32, first7 i
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -47506,7 +47506,7 @@ func quernRow1LargerReduceParts_float64(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-			count3 := count2 - threadX + (threadX+first2)&31
+			count3 := count2 - threadX + threadX&31
 			v5 := v4
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
@@ -47633,7 +47633,7 @@ func quernRow1LargerReduceParts_float64(r *host.Run, counts []int, first2 int, c
 //line quern.dev/algo/internal/template/reduce.go:54:40000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147
-		count3 := count2 - threadX + (threadX+first2)&31
+		count3 := count2 - threadX + threadX&31
 		v5 := v4
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
@@ -47670,7 +47670,7 @@ func quernRow4LargerReduceParts_float64(r *host.Run, counts2 []int, first5 int, 
 		count3 := countRow2[threadX]
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane := (threadX + first5) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
@@ -47703,7 +47703,7 @@ func quernRow6LargerReduceParts_float64(r *host.Run, results []float64, first7 i
 		result := resultRow[threadX]
 //line quern.dev/algo/internal/template/reduce.go:147
 		v6 := result
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 			partial[threadX/32] = v6
 		}
 		vRow2[threadX] = v6
@@ -47835,7 +47835,7 @@ func quernRow1LargerReduceRows_int32(r *host.Run, tos []int, first int, counts [
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -47918,7 +47918,7 @@ func quernRow4LargerReduceRows_int32(r *host.Run, counts []int, first4 int, vs, 
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -47950,7 +47950,7 @@ func quernRow6LargerReduceRows_int32(r *host.Run, tos []int, first6 int, results
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -48050,7 +48050,7 @@ func quernRow1LargerReduceRows_int64(r *host.Run, tos []int, first int, counts [
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -48133,7 +48133,7 @@ func quernRow4LargerReduceRows_int64(r *host.Run, counts []int, first4 int, vs, 
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -48165,7 +48165,7 @@ func quernRow6LargerReduceRows_int64(r *host.Run, tos []int, first6 int, results
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -48265,7 +48265,7 @@ func quernRow1LargerReduceRows_uint32(r *host.Run, tos []int, first int, counts 
 	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -48348,7 +48348,7 @@ func quernRow4LargerReduceRows_uint32(r *host.Run, counts []int, first4 int, vs,
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -48380,7 +48380,7 @@ func quernRow6LargerReduceRows_uint32(r *host.Run, tos []int, first6 int, result
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -48480,7 +48480,7 @@ func quernRow1LargerReduceRows_uint64(r *host.Run, tos []int, first int, counts 
 	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -48563,7 +48563,7 @@ func quernRow4LargerReduceRows_uint64(r *host.Run, counts []int, first4 int, vs,
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -48595,7 +48595,7 @@ func quernRow6LargerReduceRows_uint64(r *host.Run, tos []int, first6 int, result
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -48695,7 +48695,7 @@ func quernRow1LargerReduceRows_float32(r *host.Run, tos []int, first int, counts
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -48778,7 +48778,7 @@ func quernRow4LargerReduceRows_float32(r *host.Run, counts []int, first4 int, vs
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -48810,7 +48810,7 @@ func quernRow6LargerReduceRows_float32(r *host.Run, tos []int, first6 int, resul
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -48910,7 +48910,7 @@ func quernRow1LargerReduceRows_float64(r *host.Run, tos []int, first int, counts
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:40000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:40000
@@ -48993,7 +48993,7 @@ func quernRow4LargerReduceRows_float64(r *host.Run, counts []int, first4 int, vs
 		count2 := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first4) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count2 && lane2&start == 0 {
@@ -49025,7 +49025,7 @@ func quernRow6LargerReduceRows_float64(r *host.Run, tos []int, first6 int, resul
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:40000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:40000
@@ -49632,7 +49632,7 @@ func quernRow1LargerReduceSegments_int32(r *host.Run, segments []int, first int,
 	vRow := (*[256]int32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -49711,7 +49711,7 @@ func quernRow4LargerReduceSegments_int32(r *host.Run, counts []int, first5 int, 
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -49747,7 +49747,7 @@ func quernRow6LargerReduceSegments_int32(r *host.Run, segments []int, first7 int
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -49853,7 +49853,7 @@ func quernRow1LargerReduceSegments_int64(r *host.Run, segments []int, first int,
 	vRow := (*[256]int64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -49932,7 +49932,7 @@ func quernRow4LargerReduceSegments_int64(r *host.Run, counts []int, first5 int, 
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -49968,7 +49968,7 @@ func quernRow6LargerReduceSegments_int64(r *host.Run, segments []int, first7 int
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -50074,7 +50074,7 @@ func quernRow1LargerReduceSegments_uint32(r *host.Run, segments []int, first int
 	vRow := (*[256]uint32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -50153,7 +50153,7 @@ func quernRow4LargerReduceSegments_uint32(r *host.Run, counts []int, first5 int,
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -50189,7 +50189,7 @@ func quernRow6LargerReduceSegments_uint32(r *host.Run, segments []int, first7 in
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -50295,7 +50295,7 @@ func quernRow1LargerReduceSegments_uint64(r *host.Run, segments []int, first int
 	vRow := (*[256]uint64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -50374,7 +50374,7 @@ func quernRow4LargerReduceSegments_uint64(r *host.Run, counts []int, first5 int,
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -50410,7 +50410,7 @@ func quernRow6LargerReduceSegments_uint64(r *host.Run, segments []int, first7 in
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -50516,7 +50516,7 @@ func quernRow1LargerReduceSegments_float32(r *host.Run, segments []int, first in
 	vRow := (*[256]float32)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -50595,7 +50595,7 @@ func quernRow4LargerReduceSegments_float32(r *host.Run, counts []int, first5 int
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -50631,7 +50631,7 @@ func quernRow6LargerReduceSegments_float32(r *host.Run, segments []int, first7 i
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -50737,7 +50737,7 @@ func quernRow1LargerReduceSegments_float64(r *host.Run, segments []int, first in
 	vRow := (*[256]float64)(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:40000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121
@@ -50816,7 +50816,7 @@ func quernRow4LargerReduceSegments_float64(r *host.Run, counts []int, first5 int
 		count := countRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
+		lane2 := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168
 		other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
@@ -50852,7 +50852,7 @@ func quernRow6LargerReduceSegments_float64(r *host.Run, segments []int, first7 i
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
+		lane := threadX & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132
 		sum2 := result
 		if segment < len(out) && lane == 0 {
@@ -72592,7 +72592,7 @@ func quernRow3NonZeroCountMatches_int32(r *host.Run, reduceAdds []uint32, first3
 //line quern.dev/algo/internal/template/select.go:89:20000
 		n2 := reduceAdd
 //line quern.dev/algo/internal/template/select.go:90:20000
-		if (threadX+first3)&31 == 0 && n2 > 0 {
+		if threadX&31 == 0 && n2 > 0 {
 //line quern.dev/algo/internal/template/select.go:91:20000
 			kernel.AtomicAdd(&count[0], int(n2))
 //line quern.dev/algo/internal/template/select.go:92:20000
@@ -72747,7 +72747,7 @@ func quernRow3NonZeroCountMatches_int64(r *host.Run, reduceAdds []uint32, first3
 //line quern.dev/algo/internal/template/select.go:89:20000
 		n2 := reduceAdd
 //line quern.dev/algo/internal/template/select.go:90:20000
-		if (threadX+first3)&31 == 0 && n2 > 0 {
+		if threadX&31 == 0 && n2 > 0 {
 //line quern.dev/algo/internal/template/select.go:91:20000
 			kernel.AtomicAdd(&count[0], int(n2))
 //line quern.dev/algo/internal/template/select.go:92:20000
@@ -72902,7 +72902,7 @@ func quernRow3NonZeroCountMatches_float32(r *host.Run, reduceAdds []uint32, firs
 //line quern.dev/algo/internal/template/select.go:89:20000
 		n2 := reduceAdd
 //line quern.dev/algo/internal/template/select.go:90:20000
-		if (threadX+first3)&31 == 0 && n2 > 0 {
+		if threadX&31 == 0 && n2 > 0 {
 //line quern.dev/algo/internal/template/select.go:91:20000
 			kernel.AtomicAdd(&count[0], int(n2))
 //line quern.dev/algo/internal/template/select.go:92:20000
@@ -73057,7 +73057,7 @@ func quernRow3NonZeroCountMatches_float64(r *host.Run, reduceAdds []uint32, firs
 //line quern.dev/algo/internal/template/select.go:89:20000
 		n2 := reduceAdd
 //line quern.dev/algo/internal/template/select.go:90:20000
-		if (threadX+first3)&31 == 0 && n2 > 0 {
+		if threadX&31 == 0 && n2 > 0 {
 //line quern.dev/algo/internal/template/select.go:91:20000
 			kernel.AtomicAdd(&count[0], int(n2))
 //line quern.dev/algo/internal/template/select.go:92:20000

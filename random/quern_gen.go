@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/random",
 	Archive: quern_gen_zip,
-	Sum:     "cf668d30d59b3019d441d5d1acde52f875021350dd39d22f7e4e9fdbc6a45265",
+	Sum:     "5b2d282760ae40257fdcaf35bb4e6b02c2381963f269edcc5f6382e617234b5c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: quern_gen_zip,
-	Sum:     "5916f2e2be9cc3c8f71f1d23bff9b14f9c44c6b6ab6ae9156e3632a421aa55d3",
+	Sum:     "50af6b05f578f9b1af395d238536645727cf3afe1f21710fa3ac217e110ccd5f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -53,12 +53,13 @@ type (
 	quern_gen_is_stale__run_go_generate__mulRow_float64          func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
 	quern_gen_is_stale__run_go_generate__mulParts_float32        func(t kernel.Thread, steps int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, rows []int32, carry []float32)
 	quern_gen_is_stale__run_go_generate__mulParts_float64        func(t kernel.Thread, steps int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, rows []int32, carry []float64)
-	quern_gen_is_stale__run_go_generate__mulMerge_float32        func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, rows []int32, carry []float32)
-	quern_gen_is_stale__run_go_generate__mulMerge_float64        func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, rows []int32, carry []float64)
+	quern_gen_is_stale__run_go_generate__mergeBounds             func(t kernel.Thread, rows int, entries int, start []int32, bounds []int32)
+	quern_gen_is_stale__run_go_generate__mulMerge_float32        func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, bounds []int32, carry []float32)
+	quern_gen_is_stale__run_go_generate__mulMerge_float64        func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, bounds []int32, carry []float64)
 	quern_gen_is_stale__run_go_generate__addCarries_float32      func(t kernel.Thread, alpha float32, rows []int32, carry []float32, y []float32)
 	quern_gen_is_stale__run_go_generate__addCarries_float64      func(t kernel.Thread, alpha float64, rows []int32, carry []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__foldCarries_float32     func(t kernel.Thread, alpha float32, rows []int32, carry []float32, y []float32, foldedRows []int32, folded []float32)
-	quern_gen_is_stale__run_go_generate__foldCarries_float64     func(t kernel.Thread, alpha float64, rows []int32, carry []float64, y []float64, foldedRows []int32, folded []float64)
+	quern_gen_is_stale__run_go_generate__foldCarries_float32     func(t kernel.Thread, alpha float32, bounds []int32, carry []float32, y []float32, foldedRows []int32, folded []float32)
+	quern_gen_is_stale__run_go_generate__foldCarries_float64     func(t kernel.Thread, alpha float64, bounds []int32, carry []float64, y []float64, foldedRows []int32, folded []float64)
 	quern_gen_is_stale__run_go_generate__findDiagonal            func(t kernel.Thread, start []int32, index []int32, diagonal []int32, flaw []int32)
 	quern_gen_is_stale__run_go_generate__factorWarps_float32     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float32, sync []uint32, flaw []int32)
 	quern_gen_is_stale__run_go_generate__factorWarps_float64     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float64, sync []uint32, flaw []int32)
@@ -130,6 +131,7 @@ var (
 	quern_mulRow_float64          quern_gen_is_stale__run_go_generate__mulRow_float64          = mulRow[float64]
 	quern_mulParts_float32        quern_gen_is_stale__run_go_generate__mulParts_float32        = mulParts[float32]
 	quern_mulParts_float64        quern_gen_is_stale__run_go_generate__mulParts_float64        = mulParts[float64]
+	quern_mergeBounds             quern_gen_is_stale__run_go_generate__mergeBounds             = mergeBounds
 	quern_mulMerge_float32        quern_gen_is_stale__run_go_generate__mulMerge_float32        = mulMerge[float32]
 	quern_mulMerge_float64        quern_gen_is_stale__run_go_generate__mulMerge_float64        = mulMerge[float64]
 	quern_addCarries_float32      quern_gen_is_stale__run_go_generate__addCarries_float32      = addCarries[float32]
@@ -1166,13 +1168,11 @@ var quernMulRows_float32 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 1}, Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
@@ -1198,13 +1198,11 @@ var quernMulRows_float64 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 1}, Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "multiply_vector.go", Line: 21, Col: 25},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
 			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
@@ -1441,8 +1439,44 @@ func LaunchMulParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, steps int, a
 	return l.End()
 }
 
+var quernMergeBounds = gpu.NewKernel(compiled.Kernel{
+	Name: "mergeBounds", Package: "quern.dev/sparse", Pos: "multiply_vector.go:111",
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "entries", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 1024, 1, 3, 5, 9, 2147484671, 1, 0, 1, 1, 3, 9, 2147483647, 0, -1, 1, 0, 5, 1, 1, 4, 9, 2147483648}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
+		}},
+	},
+	Host:  quernHostMergeBounds,
+	Plain: quernPlainMergeBounds,
+})
+
+// LaunchMergeBounds runs mergeBounds on the grid g.
+//
+// mergeBounds finds the first row of each tile of steps, and the one after the last.
+func LaunchMergeBounds(s *gpu.Stream, g gpu.Grid, rows, entries int, start, bounds *gpu.Buffer[int32]) error {
+	l, err := quernMergeBounds.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, entries)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, bounds)
+	return l.End()
+}
+
 var quernMulMerge_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulMerge[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:111",
+	Name: "mulMerge[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:122",
 	Entry: "mulMerge_float32",
 	Params: []compiled.Param{
 		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -1452,48 +1486,44 @@ var quernMulMerge_float32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "carry", Kind: compiled.Slice, Type: "float32", Size: 4},
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483647, 1, 4, 1, 6, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 148, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 158, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 159, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 4},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 45},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 1024, 1, 8, 5, 9, 2147483647, 1, 4, 1, 6, 3, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 148, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 158, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 159, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 4},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 45},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 3},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 9504,
+	Shared: 8228,
 	Host:   quernHostMulMerge_float32,
 	Plain:  quernPlainMulMerge_float32,
 })
 
 var quernMulMerge_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulMerge[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:111",
+	Name: "mulMerge[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:122",
 	Entry: "mulMerge_float64",
 	Params: []compiled.Param{
 		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
@@ -1503,52 +1533,48 @@ var quernMulMerge_float64 = gpu.NewKernel(compiled.Kernel{
 		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4},
+		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "carry", Kind: compiled.Slice, Type: "float64", Size: 8},
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483647, 1, 4, 1, 6, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 148, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 158, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 159, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 4},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 45},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 1024, 1, 8, 5, 9, 2147483647, 1, 4, 1, 6, 3, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 132, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 148, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 158, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 159, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 166, Col: 4},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 45},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 189, Col: 3},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 14624,
+	Shared: 12340,
 	Host:   quernHostMulMerge_float64,
 	Plain:  quernPlainMulMerge_float64,
 })
 
 // LaunchMulMerge runs mulMerge on the grid g.
 //
-// mulMerge does mergeTile steps with each block. It computes the products of the
-// block's entries into shared memory, then each thread does its steps, and the carried
-// sums of the threads are added by a segmented scan.
-func LaunchMulMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta T, start, index *gpu.Buffer[int32], value, x, y *gpu.Buffer[T], rows *gpu.Buffer[int32], carry *gpu.Buffer[T]) error {
+// mulMerge does a tile of steps with each block. It computes the products of the block's
+// entries into shared memory, then each thread does its steps, and the carried sums of
+// the threads are added by a segmented scan. carry[p] belongs to row bounds[p+1].
+func LaunchMulMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta T, start, index *gpu.Buffer[int32], value, x, y *gpu.Buffer[T], bounds *gpu.Buffer[int32], carry *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *float32:
@@ -1567,13 +1593,13 @@ func LaunchMulMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta 
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	gpu.SliceArg(l, rows)
+	gpu.SliceArg(l, bounds)
 	gpu.SliceArg(l, carry)
 	return l.End()
 }
 
 var quernAddCarries_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "addCarries[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:200",
+	Name: "addCarries[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:221",
 	Entry: "addCarries_float32",
 	Params: []compiled.Param{
 		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -1584,10 +1610,10 @@ var quernAddCarries_float32 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 213, Col: 2},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 213, Col: 2},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
 		}},
 	},
 	Host:  quernHostAddCarries_float32,
@@ -1595,7 +1621,7 @@ var quernAddCarries_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernAddCarries_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "addCarries[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:200",
+	Name: "addCarries[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:221",
 	Entry: "addCarries_float64",
 	Params: []compiled.Param{
 		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
@@ -1606,10 +1632,10 @@ var quernAddCarries_float64 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 213, Col: 2},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 213, Col: 2},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
 		}},
 	},
 	Host:  quernHostAddCarries_float64,
@@ -1640,11 +1666,11 @@ func LaunchAddCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, r
 }
 
 var quernFoldCarries_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "foldCarries[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:223",
+	Name: "foldCarries[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:244",
 	Entry: "foldCarries_float32",
 	Params: []compiled.Param{
 		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "carry", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
 		{Name: "foldedRows", Kind: compiled.Slice, Type: "int32", Size: 4},
@@ -1653,10 +1679,10 @@ var quernFoldCarries_float32 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 250, Col: 3},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 250, Col: 3},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1666,11 +1692,11 @@ var quernFoldCarries_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernFoldCarries_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "foldCarries[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:223",
+	Name: "foldCarries[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:244",
 	Entry: "foldCarries_float64",
 	Params: []compiled.Param{
 		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "carry", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
 		{Name: "foldedRows", Kind: compiled.Slice, Type: "int32", Size: 4},
@@ -1679,10 +1705,10 @@ var quernFoldCarries_float64 = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 250, Col: 3},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 250, Col: 3},
+			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1696,7 +1722,7 @@ var quernFoldCarries_float64 = gpu.NewKernel(compiled.Kernel{
 // foldCarries adds the carried sums of a block's parts, where they are of one row. The
 // sum for the last row of the block, which may continue in the next block, is carried
 // again.
-func LaunchFoldCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, rows *gpu.Buffer[int32], carry, y *gpu.Buffer[T], foldedRows *gpu.Buffer[int32], folded *gpu.Buffer[T]) error {
+func LaunchFoldCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, bounds *gpu.Buffer[int32], carry, y *gpu.Buffer[T], foldedRows *gpu.Buffer[int32], folded *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *float32:
@@ -1709,7 +1735,7 @@ func LaunchFoldCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, 
 		return err
 	}
 	gpu.Arg(l, alpha)
-	gpu.SliceArg(l, rows)
+	gpu.SliceArg(l, bounds)
 	gpu.SliceArg(l, carry)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, foldedRows)
@@ -3791,7 +3817,7 @@ func quernRow1MulBSR_float32(r *host.Run, base int, y []float32, block int, star
 	}
 }
 
-//line quern_gen.go:3795:1
+//line quern_gen.go:3821:1
 func quernPlainMulBSR_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulBSR_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -3922,7 +3948,7 @@ func quernRow1MulBSR_float64(r *host.Run, base int, y []float64, block int, star
 	}
 }
 
-//line quern_gen.go:3926:1
+//line quern_gen.go:3952:1
 func quernPlainStarts(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_starts(t, v0, v1) })
@@ -4010,7 +4036,7 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 	}
 }
 
-//line quern_gen.go:4014:1
+//line quern_gen.go:4040:1
 func quernPlainRowsOf(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_rowsOf(t, v0, v1) })
@@ -4098,7 +4124,7 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 	}
 }
 
-//line quern_gen.go:4102:1
+//line quern_gen.go:4128:1
 func quernPlainGather_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_float32(t, v0, v1, v2, v3, v4) })
@@ -4174,7 +4200,7 @@ func quernRow1Gather_float32(r *host.Run, base int, numbers, index []int32, valu
 	}
 }
 
-//line quern_gen.go:4178:1
+//line quern_gen.go:4204:1
 func quernPlainGather_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gather_float64(t, v0, v1, v2, v3, v4) })
@@ -4250,7 +4276,7 @@ func quernRow1Gather_float64(r *host.Run, base int, numbers, index []int32, valu
 	}
 }
 
-//line quern_gen.go:4254:1
+//line quern_gen.go:4280:1
 func quernPlainGatherRows_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float32(t, v0, v1, v2, v3, v4) })
@@ -4361,7 +4387,7 @@ func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, 
 	}
 }
 
-//line quern_gen.go:4365:1
+//line quern_gen.go:4391:1
 func quernPlainGatherRows_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float64(t, v0, v1, v2, v3, v4) })
@@ -4472,7 +4498,7 @@ func quernRow1GatherRows_float64(r *host.Run, base int, numbers, index []int32, 
 	}
 }
 
-//line quern_gen.go:4476:1
+//line quern_gen.go:4502:1
 func quernPlainLongest(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_longest(t, v0, v1) })
@@ -4511,7 +4537,7 @@ func quernRow1Longest(r *host.Run, base, size int, start, greatest []int32, widt
 	}
 }
 
-//line quern_gen.go:4515:1
+//line quern_gen.go:4541:1
 func quernPlainDotTiles_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float32(t, v0, v1, v2, v3) })
@@ -4645,7 +4671,7 @@ func quernHostDotTiles_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4649:1
+//line quern_gen.go:4675:1
 func quernRow1DotTiles_float32(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22:10000
@@ -4654,7 +4680,7 @@ func quernRow1DotTiles_float32(r *host.Run, sums []float64, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:4658:1
+//line quern_gen.go:4684:1
 func quernRow2DotTiles_float32(r *host.Run, sums []float64, first2 int, x []float32, start int, y []float32, at, start2, at2, start3, at3, start4, at4, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
@@ -4699,7 +4725,7 @@ func quernRow2DotTiles_float32(r *host.Run, sums []float64, first2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:4703:1
+//line quern_gen.go:4729:1
 func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n int, x []float32, start5 int, y []float32, from int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -4736,7 +4762,7 @@ func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n i
 }
 
 //go:noinline
-//line quern_gen.go:4740:1
+//line quern_gen.go:4766:1
 func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
@@ -4745,8 +4771,8 @@ func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, su
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:27
 		sum2 := reduceAdd
-		if (threadX+first4)&31 == 0 {
-			warps[(threadX+first4)>>5] = sum2
+		if threadX&31 == 0 {
+			warps[threadX>>5] = sum2
 //line dot.go:30:10000
 		}
 //line dot.go:31:10000
@@ -4757,7 +4783,7 @@ func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, su
 }
 
 //go:noinline
-//line quern_gen.go:4761:1
+//line quern_gen.go:4787:1
 func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -4867,7 +4893,7 @@ func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *
 //line dot.go:40:10000
 }
 
-//line quern_gen.go:4871:1
+//line quern_gen.go:4897:1
 func quernPlainDotTiles_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float64(t, v0, v1, v2, v3) })
@@ -5001,7 +5027,7 @@ func quernHostDotTiles_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5005:1
+//line quern_gen.go:5031:1
 func quernRow1DotTiles_float64(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22:10000
@@ -5010,7 +5036,7 @@ func quernRow1DotTiles_float64(r *host.Run, sums []float64, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:5014:1
+//line quern_gen.go:5040:1
 func quernRow2DotTiles_float64(r *host.Run, sums []float64, first2 int, x []float64, start int, y []float64, at, start2, at2, start3, at3, start4, at4, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
@@ -5055,7 +5081,7 @@ func quernRow2DotTiles_float64(r *host.Run, sums []float64, first2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:5059:1
+//line quern_gen.go:5085:1
 func quernRow3DotTiles_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x []float64, start5 int, y []float64, from int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5092,7 +5118,7 @@ func quernRow3DotTiles_float64(r *host.Run, sums []float64, first3, iFirst2, n i
 }
 
 //go:noinline
-//line quern_gen.go:5096:1
+//line quern_gen.go:5122:1
 func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
@@ -5101,8 +5127,8 @@ func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, su
 		reduceAdd := reduceAddRow[threadX]
 //line dot.go:27
 		sum2 := reduceAdd
-		if (threadX+first4)&31 == 0 {
-			warps[(threadX+first4)>>5] = sum2
+		if threadX&31 == 0 {
+			warps[threadX>>5] = sum2
 //line dot.go:30:10000
 		}
 //line dot.go:31:10000
@@ -5113,7 +5139,7 @@ func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, su
 }
 
 //go:noinline
-//line quern_gen.go:5117:1
+//line quern_gen.go:5143:1
 func quernRow5DotTiles_float64(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -5223,7 +5249,7 @@ func quernRow5DotTiles_float64(r *host.Run, sums2 []float64, first5 int, warps *
 //line dot.go:40:10000
 }
 
-//line quern_gen.go:5227:1
+//line quern_gen.go:5253:1
 func quernPlainDotParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float32(t, v0, v1, v2, v3, v4) })
@@ -5294,7 +5320,7 @@ func quernRow1DotParts_float32(r *host.Run, base, end int, x []float32, base2 in
 //line dot.go:60:10000
 }
 
-//line quern_gen.go:5298:1
+//line quern_gen.go:5324:1
 func quernPlainDotParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float64(t, v0, v1, v2, v3, v4) })
@@ -5365,7 +5391,7 @@ func quernRow1DotParts_float64(r *host.Run, base, end int, x []float64, base2 in
 //line dot.go:60:10000
 }
 
-//line quern_gen.go:5369:1
+//line quern_gen.go:5395:1
 func quernPlainToELL_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[int32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_toELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5439,7 +5465,7 @@ func quernHostToELL_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5443:1
+//line quern_gen.go:5469:1
 func quernRow1ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -5507,7 +5533,7 @@ func quernRow1ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:5511:1
+//line quern_gen.go:5537:1
 func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float32, index []int32, start2 int, value []float32, start3, start4, start5, base2, start6, start7, start8, start9 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -5777,7 +5803,7 @@ func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:5781:1
+//line quern_gen.go:5807:1
 func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float32, index []int32, start10 int, value []float32, base2, start11 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -5869,7 +5895,7 @@ func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:70
 }
 
-//line quern_gen.go:5873:1
+//line quern_gen.go:5899:1
 func quernPlainToELL_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[int32](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_toELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5943,7 +5969,7 @@ func quernHostToELL_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5947:1
+//line quern_gen.go:5973:1
 func quernRow1ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -6011,7 +6037,7 @@ func quernRow1ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:6015:1
+//line quern_gen.go:6041:1
 func quernRow2ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float64, index []int32, start2 int, value []float64, start3, start4, start5, base2, start6, start7, start8, start9 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -6281,7 +6307,7 @@ func quernRow2ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, bas
 }
 
 //go:noinline
-//line quern_gen.go:6285:1
+//line quern_gen.go:6311:1
 func quernRow3ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float64, index []int32, start10 int, value []float64, base2, start11 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
@@ -6373,7 +6399,7 @@ func quernRow3ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:70
 }
 
-//line quern_gen.go:6377:1
+//line quern_gen.go:6403:1
 func quernPlainMulELL_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6471,7 +6497,7 @@ func quernRow1MulELL_float32(r *host.Run, base int, y []float32, width int, inde
 	}
 }
 
-//line quern_gen.go:6475:1
+//line quern_gen.go:6501:1
 func quernPlainMulELL_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -6569,7 +6595,7 @@ func quernRow1MulELL_float64(r *host.Run, base int, y []float64, width int, inde
 	}
 }
 
-//line quern_gen.go:6573:1
+//line quern_gen.go:6599:1
 func quernPlainMulColumns_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6690,7 +6716,7 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2, cols int, start 
 //line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:6694:1
+//line quern_gen.go:6720:1
 func quernPlainMulColumns_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6811,7 +6837,7 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2, cols int, start 
 //line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:6815:1
+//line quern_gen.go:6841:1
 func quernPlainMulTiles_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -7080,7 +7106,7 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2, cols int, start []
 //line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:7084:1
+//line quern_gen.go:7110:1
 func quernPlainMulTiles_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -7349,7 +7375,7 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2, cols int, start []
 //line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:7353:1
+//line quern_gen.go:7379:1
 func quernPlainMulRows_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -7367,30 +7393,36 @@ func quernHostMulRows_float32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	rows := host.Scratch[int](r, 0, r.BlockDim.Count())
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	c := int(1)
 	var d int
+	c := int(1)
+	size := c << uint(log) >> 1
+	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	size2 := c<<uint(log) - 1
 	var t4 int
-	t3s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float32](r, 4, r.BlockDim.Count())
+	t3s := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	shuffleXors := host.Scratch[float32](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1MulRows_float32(r, rows, first, dimX, lanes, sums, base, log, c, y, start, value, x, index)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
 //line multiply_vector.go:29:40000
-		d = c << log >> 1
+		d = size
 //line multiply_vector.go:30:40000
-		for ; d > 0; d >>= 1 {
+		for threadZ := range dimZ {
 //line multiply_vector.go:31:40000
+			for threadY := range dimY {
+//line multiply_vector.go:32:40000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line multiply_vector.go:33:40000
+				first := (threadZ*dimY + threadY) * dimX
+//line multiply_vector.go:34:40000
+				quernRow1MulRows_float32(r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
+//line multiply_vector.go:35:40000
+			}
+//line multiply_vector.go:36:40000
+		}
+//line multiply_vector.go:37:40000
+		for ; d > 0; d >>= 1 {
+//line multiply_vector.go:38:40000
 			if r.Halted() {
 //line multiply_vector.go:29:40000
 				r.Halt()
@@ -7435,7 +7467,7 @@ func quernHostMulRows_float32(r *host.Run) {
 //line multiply_vector.go:48:40000
 				first4 := (threadZ*dimY + threadY) * dimX
 //line multiply_vector.go:49:40000
-				quernRow4MulRows_float32(r, rows, first4, dimX, lanes, sums, y, alpha, beta)
+				quernRow4MulRows_float32(r, sums, first4, dimX, base, size2, log, y, alpha, beta)
 //line multiply_vector.go:50:40000
 			}
 //line multiply_vector.go:51:40000
@@ -7446,29 +7478,21 @@ func quernHostMulRows_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7450:1
-func quernRow1MulRows_float32(r *host.Run, rows []int, first, dimX int, lanes []int, sums []float32, base, log, c int, y []float32, start []int32, value, x []float32, index []int32) {
-	rowRow := rows[first:][:dimX]
-	laneRow := lanes[first:][:dimX]
+//line quern_gen.go:7482:1
+func quernRow1MulRows_float32(r *host.Run, sums []float32, first, dimX, base, log int, y []float32, start []int32, size2, c int, value, x []float32, index []int32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:21:40000
-		t1 := (base + threadX) >> log
-//line multiply_vector.go:21:40000
-		t2 := (base + threadX) & (c<<log - 1)
-//line multiply_vector.go:22:40000
-		row := t1
-//line multiply_vector.go:23:40000
-		lane := t2
+		t1 := (base + threadX) >> uint(log)
+		t2 := (base + threadX) & size2
 //line multiply_vector.go:22:40000
 		var sum float32
 //line multiply_vector.go:23:40000
-		if row < len(y) && row+1 < len(start) {
+		if t1 < len(y) && t1+1 < len(start) {
 //line multiply_vector.go:24:40000
-			end := int(start[row+1])
+			end := int(start[t1+1])
 //line multiply_vector.go:25:40000
-			for k := int(start[row]) + lane; k < end; k += c << log {
+			for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
 //line multiply_vector.go:26:40000
 				if r.Halted() {
 //line multiply_vector.go:25:40000
@@ -7482,18 +7506,14 @@ func quernRow1MulRows_float32(r *host.Run, rows []int, first, dimX int, lanes []
 //line multiply_vector.go:28:40000
 		}
 //line multiply_vector.go:29:40000
-		rowRow[threadX] = row
-//line multiply_vector.go:30:40000
-		laneRow[threadX] = lane
-//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:40000
+//line multiply_vector.go:30:40000
 	}
-//line multiply_vector.go:33:40000
+//line multiply_vector.go:31:40000
 }
 
 //go:noinline
-//line quern_gen.go:7497:1
+//line quern_gen.go:7517:1
 func quernRow2MulRows_float32(r *host.Run, sums []float32, first2, dimX int, t3s []float32) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
@@ -7503,7 +7523,7 @@ func quernRow2MulRows_float32(r *host.Run, sums []float32, first2, dimX int, t3s
 }
 
 //go:noinline
-//line quern_gen.go:7507:1
+//line quern_gen.go:7527:1
 func quernRow3MulRows_float32(r *host.Run, sums []float32, first3, dimX int, shuffleXors []float32) {
 	sumRow := sums[first3:][:dimX]
 	shuffleXorRow := shuffleXors[first3:][:dimX]
@@ -7520,30 +7540,26 @@ func quernRow3MulRows_float32(r *host.Run, sums []float32, first3, dimX int, shu
 }
 
 //go:noinline
-//line quern_gen.go:7524:1
-func quernRow4MulRows_float32(r *host.Run, rows []int, first4, dimX int, lanes []int, sums, y []float32, alpha, beta float32) {
-	rowRow := rows[first4:][:dimX]
-	laneRow := lanes[first4:][:dimX]
+//line quern_gen.go:7544:1
+func quernRow4MulRows_float32(r *host.Run, sums []float32, first4, dimX, base, size2, log int, y []float32, alpha, beta float32) {
 	sumRow := sums[first4:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		row := rowRow[threadX]
-		lane := laneRow[threadX]
 		sum := sumRow[threadX]
+		t2 := (base + threadX) & size2
+		t1 := (base + threadX) >> uint(log)
 //line multiply_vector.go:32:40000
-		if lane == 0 && row < len(y) {
+		if t2 == 0 && t1 < len(y) {
 //line multiply_vector.go:33:40000
 			t7 := sum
-//line multiply_vector.go:34:40000
-			t10 := row
 //line multiply_vector.go:33:40000
-			_ = y[t10]
+			_ = y[t1]
 //line multiply_vector.go:33:40000
-			t11 := &y[t10]
+			t11 := &y[t1]
 //line multiply_vector.go:33:40000
 			result0 := scaled[float32](alpha, t7, beta, t11)
 //line multiply_vector.go:33:40000
-			y[row] = result0
+			y[t1] = result0
 //line multiply_vector.go:34:40000
 		}
 //line multiply_vector.go:35:40000
@@ -7551,7 +7567,7 @@ func quernRow4MulRows_float32(r *host.Run, rows []int, first4, dimX int, lanes [
 //line multiply_vector.go:36:40000
 }
 
-//line quern_gen.go:7555:1
+//line quern_gen.go:7571:1
 func quernPlainMulRows_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -7569,30 +7585,36 @@ func quernHostMulRows_float64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	rows := host.Scratch[int](r, 0, r.BlockDim.Count())
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	c := int(1)
 	var d int
+	c := int(1)
+	size := c << uint(log) >> 1
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	size2 := c<<uint(log) - 1
 	var t4 int
-	t3s := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	t3s := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	shuffleXors := host.Scratch[float64](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1MulRows_float64(r, rows, first, dimX, lanes, sums, base, log, c, y, start, value, x, index)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
 //line multiply_vector.go:29:40000
-		d = c << log >> 1
+		d = size
 //line multiply_vector.go:30:40000
-		for ; d > 0; d >>= 1 {
+		for threadZ := range dimZ {
 //line multiply_vector.go:31:40000
+			for threadY := range dimY {
+//line multiply_vector.go:32:40000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line multiply_vector.go:33:40000
+				first := (threadZ*dimY + threadY) * dimX
+//line multiply_vector.go:34:40000
+				quernRow1MulRows_float64(r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
+//line multiply_vector.go:35:40000
+			}
+//line multiply_vector.go:36:40000
+		}
+//line multiply_vector.go:37:40000
+		for ; d > 0; d >>= 1 {
+//line multiply_vector.go:38:40000
 			if r.Halted() {
 //line multiply_vector.go:29:40000
 				r.Halt()
@@ -7637,7 +7659,7 @@ func quernHostMulRows_float64(r *host.Run) {
 //line multiply_vector.go:48:40000
 				first4 := (threadZ*dimY + threadY) * dimX
 //line multiply_vector.go:49:40000
-				quernRow4MulRows_float64(r, rows, first4, dimX, lanes, sums, y, alpha, beta)
+				quernRow4MulRows_float64(r, sums, first4, dimX, base, size2, log, y, alpha, beta)
 //line multiply_vector.go:50:40000
 			}
 //line multiply_vector.go:51:40000
@@ -7648,29 +7670,21 @@ func quernHostMulRows_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7652:1
-func quernRow1MulRows_float64(r *host.Run, rows []int, first, dimX int, lanes []int, sums []float64, base, log, c int, y []float64, start []int32, value, x []float64, index []int32) {
-	rowRow := rows[first:][:dimX]
-	laneRow := lanes[first:][:dimX]
+//line quern_gen.go:7674:1
+func quernRow1MulRows_float64(r *host.Run, sums []float64, first, dimX, base, log int, y []float64, start []int32, size2, c int, value, x []float64, index []int32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:21:40000
-		t1 := (base + threadX) >> log
-//line multiply_vector.go:21:40000
-		t2 := (base + threadX) & (c<<log - 1)
-//line multiply_vector.go:22:40000
-		row := t1
-//line multiply_vector.go:23:40000
-		lane := t2
+		t1 := (base + threadX) >> uint(log)
+		t2 := (base + threadX) & size2
 //line multiply_vector.go:22:40000
 		var sum float64
 //line multiply_vector.go:23:40000
-		if row < len(y) && row+1 < len(start) {
+		if t1 < len(y) && t1+1 < len(start) {
 //line multiply_vector.go:24:40000
-			end := int(start[row+1])
+			end := int(start[t1+1])
 //line multiply_vector.go:25:40000
-			for k := int(start[row]) + lane; k < end; k += c << log {
+			for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
 //line multiply_vector.go:26:40000
 				if r.Halted() {
 //line multiply_vector.go:25:40000
@@ -7684,18 +7698,14 @@ func quernRow1MulRows_float64(r *host.Run, rows []int, first, dimX int, lanes []
 //line multiply_vector.go:28:40000
 		}
 //line multiply_vector.go:29:40000
-		rowRow[threadX] = row
-//line multiply_vector.go:30:40000
-		laneRow[threadX] = lane
-//line multiply_vector.go:31:40000
 		sumRow[threadX] = sum
-//line multiply_vector.go:32:40000
+//line multiply_vector.go:30:40000
 	}
-//line multiply_vector.go:33:40000
+//line multiply_vector.go:31:40000
 }
 
 //go:noinline
-//line quern_gen.go:7699:1
+//line quern_gen.go:7709:1
 func quernRow2MulRows_float64(r *host.Run, sums []float64, first2, dimX int, t3s []float64) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
@@ -7705,7 +7715,7 @@ func quernRow2MulRows_float64(r *host.Run, sums []float64, first2, dimX int, t3s
 }
 
 //go:noinline
-//line quern_gen.go:7709:1
+//line quern_gen.go:7719:1
 func quernRow3MulRows_float64(r *host.Run, sums []float64, first3, dimX int, shuffleXors []float64) {
 	sumRow := sums[first3:][:dimX]
 	shuffleXorRow := shuffleXors[first3:][:dimX]
@@ -7722,30 +7732,26 @@ func quernRow3MulRows_float64(r *host.Run, sums []float64, first3, dimX int, shu
 }
 
 //go:noinline
-//line quern_gen.go:7726:1
-func quernRow4MulRows_float64(r *host.Run, rows []int, first4, dimX int, lanes []int, sums, y []float64, alpha, beta float64) {
-	rowRow := rows[first4:][:dimX]
-	laneRow := lanes[first4:][:dimX]
+//line quern_gen.go:7736:1
+func quernRow4MulRows_float64(r *host.Run, sums []float64, first4, dimX, base, size2, log int, y []float64, alpha, beta float64) {
 	sumRow := sums[first4:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		row := rowRow[threadX]
-		lane := laneRow[threadX]
 		sum := sumRow[threadX]
+		t2 := (base + threadX) & size2
+		t1 := (base + threadX) >> uint(log)
 //line multiply_vector.go:32:40000
-		if lane == 0 && row < len(y) {
+		if t2 == 0 && t1 < len(y) {
 //line multiply_vector.go:33:40000
 			t7 := sum
-//line multiply_vector.go:34:40000
-			t10 := row
 //line multiply_vector.go:33:40000
-			_ = y[t10]
+			_ = y[t1]
 //line multiply_vector.go:33:40000
-			t11 := &y[t10]
+			t11 := &y[t1]
 //line multiply_vector.go:33:40000
 			result0 := scaled[float64](alpha, t7, beta, t11)
 //line multiply_vector.go:33:40000
-			y[row] = result0
+			y[t1] = result0
 //line multiply_vector.go:34:40000
 		}
 //line multiply_vector.go:35:40000
@@ -7753,7 +7759,7 @@ func quernRow4MulRows_float64(r *host.Run, rows []int, first4, dimX int, lanes [
 //line multiply_vector.go:36:40000
 }
 
-//line quern_gen.go:7757:1
+//line quern_gen.go:7763:1
 func quernPlainMulRow_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -7859,7 +7865,7 @@ func quernRow1MulRow_float32(r *host.Run, base int, y []float32, start []int32, 
 //line multiply_vector.go:50:40000
 }
 
-//line quern_gen.go:7863:1
+//line quern_gen.go:7869:1
 func quernPlainMulRow_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -7965,7 +7971,7 @@ func quernRow1MulRow_float64(r *host.Run, base int, y []float64, start []int32, 
 //line multiply_vector.go:50:40000
 }
 
-//line quern_gen.go:7969:1
+//line quern_gen.go:7975:1
 func quernPlainMulParts_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[int32](r, 8), host.Slice[float32](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -8257,7 +8263,7 @@ func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []in
 	}
 }
 
-//line quern_gen.go:8261:1
+//line quern_gen.go:8267:1
 func quernPlainMulParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[int32](r, 8), host.Slice[float64](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -8549,7 +8555,133 @@ func quernRow1MulParts_float64(r *host.Run, base int, carry []float64, rows []in
 	}
 }
 
-//line quern_gen.go:8553:1
+//line quern_gen.go:8559:1
+func quernPlainMergeBounds(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_mergeBounds(t, v0, v1, v2, v3) })
+}
+
+func quernHostMergeBounds(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	entries := host.Value[int](r, 1)
+	start := host.Slice[int32](r, 2)
+	bounds := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MergeBounds(r, base, bounds, rows, entries, start, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows, entries int, start []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(bounds)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(bounds)-base {
+			row := bounds[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				p := base + threadX
+				t12 := min(p*1024, rows+entries)
+				t1 := max(0, t12-entries)
+				t2 := min(t12, rows)
+//line multiply_vector.go:59:40000
+				low := t1
+//line multiply_vector.go:60:40000
+				for high := t2; low < high; {
+//line multiply_vector.go:61:40000
+					if r.Halted() {
+//line multiply_vector.go:60:40000
+						r.Halt()
+//line multiply_vector.go:61:40000
+					}
+//line multiply_vector.go:61:40000
+					mid := (low + high) / 2
+//line multiply_vector.go:62:40000
+					if int(start[mid+1]) < t12-mid {
+//line multiply_vector.go:63:40000
+						low = mid + 1
+//line multiply_vector.go:64:40000
+					} else {
+//line multiply_vector.go:65:40000
+						high = mid
+//line multiply_vector.go:66:40000
+					}
+//line multiply_vector.go:67:40000
+				}
+//line multiply_vector.go:68:40000
+				result0 := low
+//line multiply_vector.go:113:40000
+				row[threadX] = int32(result0)
+//line multiply_vector.go:114:40000
+			}
+//line multiply_vector.go:115:40000
+			return
+//line multiply_vector.go:116:40000
+		}
+//line multiply_vector.go:117:40000
+	}
+//line multiply_vector.go:118:40000
+	for threadX := range width {
+//line multiply_vector.go:119:40000
+		r.ThreadIdx.X = threadX
+//line multiply_vector.go:120:40000
+		p := base + threadX
+//line multiply_vector.go:121:40000
+		t12 := min(p*1024, rows+entries)
+//line multiply_vector.go:112:40000
+		if p < len(bounds) {
+//line multiply_vector.go:59:40000
+			t1 := max(0, t12-entries)
+//line multiply_vector.go:60:40000
+			t2 := min(t12, rows)
+//line multiply_vector.go:61:40000
+			low := t1
+//line multiply_vector.go:60:40000
+			for high := t2; low < high; {
+//line multiply_vector.go:61:40000
+				if r.Halted() {
+//line multiply_vector.go:60:40000
+					r.Halt()
+//line multiply_vector.go:61:40000
+				}
+//line multiply_vector.go:61:40000
+				mid := (low + high) / 2
+//line multiply_vector.go:62:40000
+				if int(start[mid+1]) < t12-mid {
+//line multiply_vector.go:63:40000
+					low = mid + 1
+//line multiply_vector.go:64:40000
+				} else {
+//line multiply_vector.go:65:40000
+					high = mid
+//line multiply_vector.go:66:40000
+				}
+//line multiply_vector.go:67:40000
+			}
+//line multiply_vector.go:68:40000
+			result0 := low
+//line multiply_vector.go:113:40000
+			bounds[p] = int32(result0)
+//line multiply_vector.go:114:40000
+		}
+//line multiply_vector.go:115:40000
+	}
+//line multiply_vector.go:116:40000
+}
+
+//line quern_gen.go:8685:1
 func quernPlainMulMerge_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -8563,217 +8695,150 @@ func quernHostMulMerge_float32(r *host.Run) {
 	value := host.Slice[float32](r, 4)
 	x := host.Slice[float32](r, 5)
 	y := host.Slice[float32](r, 6)
-	rows := host.Slice[int32](r, 7)
+	bounds := host.Slice[int32](r, 7)
 	carry := host.Slice[float32](r, 8)
-	t1 := len(y)
-	t4 := len(value)
-	bounds := host.Shared[[2]int](r, 2)
-	var t7 int
-	var t8 int
+	var t2 int
+	var t3 int
 	var row0 int
 	var row1 int
-	var t9 int
-	var t10 int
+	var t4 int
+	t1 := len(y)
+	var t5 int
 	var k0 int
 	var k1 int
 	products := host.Shared[[1024]float32](r, 0)
 	ends := host.Shared[[1025]int32](r, 1)
-	var t122 int
-	var count2 int
-	heads := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	dones := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Shared[[2][128]float32](r, 3)
-	whole := host.Shared[[2][128]bool](r, 4)
-	var from int
-	var d3 int
-	var t37 int
-	var t40 int
-	c := int(0)
+	var t7 int
+	var count int
+	var d int
+	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	heads := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	dones := host.Scratch[int](r, 2, r.BlockDim.Count())
+	wholes := host.Scratch[bool](r, 3, r.BlockDim.Count())
+	var t23 int
+	t22s := host.Scratch[float32](r, 4, r.BlockDim.Count())
+	shuffleUps := host.Scratch[float32](r, 5, r.BlockDim.Count())
+	var t27 int
+	t25s := host.Scratch[float32](r, 6, r.BlockDim.Count())
+	t26s := host.Scratch[bool](r, 7, r.BlockDim.Count())
+	shuffleUps2 := host.Scratch[bool](r, 8, r.BlockDim.Count())
+	t38s := host.Scratch[float32](r, 9, r.BlockDim.Count())
+	warpSums := host.Shared[[4]float32](r, 2)
+	warpWhole := host.Shared[[4]bool](r, 3)
+	shuffleUps3 := host.Scratch[float32](r, 10, r.BlockDim.Count())
+	t40s := host.Scratch[float32](r, 11, r.BlockDim.Count())
+	t41s := host.Scratch[bool](r, 12, r.BlockDim.Count())
+	shuffleUps4 := host.Scratch[bool](r, 13, r.BlockDim.Count())
+	befores := host.Scratch[float32](r, 14, r.BlockDim.Count())
+	beforeWholes := host.Scratch[bool](r, 15, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := min(blockX*1024, t1+len(value))
 		last := min(first+1024, t1+len(value))
-		t11 := last - first
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulMerge_float32(r, first, last, t4, t1, start, bounds)
-			}
-		}
+		t6 := last - first
 //line multiply_vector.go:129
-		t7 = bounds[0]
-		t8 = bounds[1]
-		row0 = t7
-		row1 = t8
-//line multiply_vector.go:130
-		t9 = first - row0
-		t10 = last - row1
-		k0 = t9
-		k1 = t10
+		if blockX+1 >= len(bounds) || blockX >= len(carry) {
+			continue
+		}
+		r.ThreadIdx = kernel.Dim3{}
+//line multiply_vector.go:134
+		t2 = int(bounds[blockX])
+		r.ThreadIdx = kernel.Dim3{}
+//line multiply_vector.go:134
+		t3 = int(bounds[blockX+1])
+		row0 = t2
+		row1 = t3
+//line multiply_vector.go:135
+		t4 = first - row0
+		t5 = last - row1
+		k0 = t4
+		k1 = t5
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2MulMerge_float32(r, k1, k0, products, value, x, index, row1, row0, ends, start)
+				quernRow1MulMerge_float32(r, k1, k0, products, value, x, index, row1, row0, ends, start)
 			}
 		}
-//line multiply_vector.go:143
-		t122 = row1 - row0
-		count2 = t122
+//line multiply_vector.go:148
+		t7 = row1 - row0
+		count = t7
+//line multiply_vector.go:180
+		d = 1
 		start2 := k0 - k1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 128
-				quernRow3MulMerge_float32(r, heads, first2, dones, start2, t11, count2, ends, products, row0, y, alpha, beta, sums, whole)
+				quernRow2MulMerge_float32(r, sums, first2, heads, dones, wholes, start2, t6, count, ends, products, row0, y, alpha, beta)
 			}
 		}
-//line multiply_vector.go:175
-		from = 0
-		d3 = 1
-		for ; d3 < 128; d3 *= 2 {
+		for ; d < 32; d *= 2 {
 			if r.Halted() {
-//line multiply_vector.go:176
+//line multiply_vector.go:180
 				r.Halt()
 			}
 //line multiply_vector.go:181
-			t37 = 1 - from
-			t40 = 1 - from
+			t23 = d
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow4MulMerge_float32(r, sums, from, whole, d3, t37, t40)
+					first3 := (threadZ*1 + threadY) * 128
+					quernRow3MulMerge_float32(r, sums, first3, t22s)
 				}
 			}
-//line multiply_vector.go:182
-			from = 1 - from
+			host.ShuffleUp(shuffleUps, t22s, t23)
+			t27 = d
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first4 := (threadZ*1 + threadY) * 128
+					quernRow4MulMerge_float32(r, wholes, first4, shuffleUps, t25s, t26s)
+				}
+			}
+			host.ShuffleUp(shuffleUps2, t26s, t27)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 128
+					quernRow5MulMerge_float32(r, sums, first5, wholes, t25s, shuffleUps2, d)
+				}
+			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 128
-				same := blockX < len(rows) && blockX < len(carry)
-				quernRow5MulMerge_float32(r, heads, first3, dones, sums, from, row0, y, alpha, beta, same, rows, blockX, carry, row1, c)
+				first6 := (threadZ*1 + threadY) * 128
+				quernRow6MulMerge_float32(r, sums, first6, wholes, t38s, warpSums, warpWhole)
+			}
+		}
+//line multiply_vector.go:189
+		host.ShuffleUp(shuffleUps3, t38s, 1)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first7 := (threadZ*1 + threadY) * 128
+				quernRow7MulMerge_float32(r, wholes, first7, shuffleUps3, t40s, t41s)
+			}
+		}
+		host.ShuffleUp(shuffleUps4, t41s, 1)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first8 := (threadZ*1 + threadY) * 128
+				quernRow8MulMerge_float32(r, t40s, first8, shuffleUps4, befores, beforeWholes)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first9 := (threadZ*1 + threadY) * 128
+				quernRow9MulMerge_float32(r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:8663:1
-func quernRow1MulMerge_float32(r *host.Run, first, last, t4, t1 int, start []int32, bounds *[2]int) {
-	count := 2
-	if count <= 0 {
-		return
-	}
-	if count <= 2 {
-		row := bounds[:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line multiply_vector.go:122:40000
-			d := first
-//line multiply_vector.go:123:40000
-			if threadX == 1 {
-//line multiply_vector.go:124:40000
-				d = last
-//line multiply_vector.go:125:40000
-			}
-//line multiply_vector.go:126:40000
-			t2 := d
-//line multiply_vector.go:59:40000
-			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:40000
-			t22 := min(t2, t1)
-//line multiply_vector.go:61:40000
-			low := t12
-//line multiply_vector.go:60:40000
-			for high := t22; low < high; {
-//line multiply_vector.go:61:40000
-				if r.Halted() {
-//line multiply_vector.go:60:40000
-					r.Halt()
-//line multiply_vector.go:61:40000
-				}
-//line multiply_vector.go:61:40000
-				mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:40000
-					low = mid + 1
-//line multiply_vector.go:64:40000
-				} else {
-//line multiply_vector.go:65:40000
-					high = mid
-//line multiply_vector.go:66:40000
-				}
-//line multiply_vector.go:67:40000
-			}
-//line multiply_vector.go:68:40000
-			result0 := low
-//line multiply_vector.go:126:40000
-			row[threadX] = result0
-//line multiply_vector.go:127:40000
-		}
-//line multiply_vector.go:128
-		return
-	}
+//line quern_gen.go:8838:1
+func quernRow1MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32, value, x []float32, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:121:40000
-		if threadX < 2 {
-//line multiply_vector.go:122:40000
-			d := first
-//line multiply_vector.go:123:40000
-			if threadX == 1 {
-//line multiply_vector.go:124:40000
-				d = last
-//line multiply_vector.go:125:40000
-			}
-//line multiply_vector.go:126:40000
-			t2 := d
-//line multiply_vector.go:59:40000
-			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:40000
-			t22 := min(t2, t1)
-//line multiply_vector.go:61:40000
-			low := t12
-//line multiply_vector.go:60:40000
-			for high := t22; low < high; {
-//line multiply_vector.go:61:40000
-				if r.Halted() {
-//line multiply_vector.go:60:40000
-					r.Halt()
-//line multiply_vector.go:61:40000
-				}
-//line multiply_vector.go:61:40000
-				mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:40000
-					low = mid + 1
-//line multiply_vector.go:64:40000
-				} else {
-//line multiply_vector.go:65:40000
-					high = mid
-//line multiply_vector.go:66:40000
-				}
-//line multiply_vector.go:67:40000
-			}
-//line multiply_vector.go:68:40000
-			result0 := low
-//line multiply_vector.go:126:40000
-			bounds[threadX] = result0
-//line multiply_vector.go:127:40000
-		}
-//line multiply_vector.go:128
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8773:1
-func quernRow2MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32, value, x []float32, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:131
+//line multiply_vector.go:136
 		for k := threadX; k < k1-k0 && k < 1024; k += 128 {
 			products[k] = value[k0+k] * x[index[k0+k]]
 		}
@@ -8787,219 +8852,247 @@ func quernRow2MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32,
 }
 
 //go:noinline
-//line quern_gen.go:8791:1
-func quernRow3MulMerge_float32(r *host.Run, heads []float32, first2 int, dones []int, start2, t11, count2 int, ends *[1025]int32, products *[1024]float32, row0 int, y []float32, alpha, beta float32, sums *[2][128]float32, whole *[2][128]bool) {
+//line quern_gen.go:8856:1
+func quernRow2MulMerge_float32(r *host.Run, sums []float32, first2 int, heads []float32, dones []int, wholes []bool, start2, t6, count int, ends *[1025]int32, products *[1024]float32, row0 int, y []float32, alpha, beta float32) {
+	sumRow := (*[128]float32)(sums[first2:])
 	headRow := (*[128]float32)(heads[first2:])
 	doneRow := (*[128]int)(dones[first2:])
+	wholeRow := (*[128]bool)(wholes[first2:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		d2 := min(threadX*8, t11)
-//line multiply_vector.go:145
-		t13 := max(0, start2+d2)
-		t14 := min(d2, count2)
-		low2 := t13
-//line multiply_vector.go:146
-		for high2 := t14; low2 < high2; {
+		d2 := min(threadX*8, t6)
+//line multiply_vector.go:150
+		t8 := max(0, start2+d2)
+		t9 := min(d2, count)
+		low := t8
+//line multiply_vector.go:151
+		for high := t9; low < high; {
 			if r.Halted() {
-//line multiply_vector.go:146
+//line multiply_vector.go:151
 				r.Halt()
 			}
-//line multiply_vector.go:147
-			mid2 := (low2 + high2) / 2
-			if int(ends[mid2]) < d2-mid2 {
-				low2 = mid2 + 1
+//line multiply_vector.go:152
+			mid := (low + high) / 2
+			if int(ends[mid]) < d2-mid {
+				low = mid + 1
 			} else {
-				high2 = mid2
+				high = mid
 			}
 		}
-		t15 := low2
-		t16 := d2 - low2
-		row2 := t15
-		k2 := t16
-//line multiply_vector.go:155
+		t10 := low
+		t11 := d2 - low
+		row := t10
+		k2 := t11
+//line multiply_vector.go:160
 		var sum float32
 		var head float32
-//line multiply_vector.go:156
+//line multiply_vector.go:161
 		done := -1
-		for s := 0; s < 8 && d2+s < t11; s++ {
-			if k2 < int(ends[row2]) {
+		for s := 0; s < 8 && d2+s < t6; s++ {
+			if k2 < int(ends[row]) {
 				sum += products[k2]
 				k2++
 				continue
 			}
 			if done < 0 {
-				t17 := row2
-				t18 := sum
-				done = t17
-				head = t18
+				t12 := row
+				t13 := sum
+				done = t12
+				head = t13
 			} else {
-//line multiply_vector.go:166
-				t20 := sum
-				t23 := row0 + row2
-//line multiply_vector.go:166
-				_ = y[t23]
-//line multiply_vector.go:166
-				t24 := &y[t23]
-//line multiply_vector.go:166
-				result02 := scaled[float32](alpha, t20, beta, t24)
-//line multiply_vector.go:166
-				y[row0+row2] = result02
+//line multiply_vector.go:171
+				t15 := sum
+				t18 := row0 + row
+//line multiply_vector.go:171
+				_ = y[t18]
+//line multiply_vector.go:171
+				t19 := &y[t18]
+//line multiply_vector.go:171
+				result0 := scaled[float32](alpha, t15, beta, t19)
+//line multiply_vector.go:171
+				y[row0+row] = result0
 			}
 			sum = 0
-			row2++
+			row++
 		}
-//line multiply_vector.go:173
-		_ = sums[0][threadX]
-//line multiply_vector.go:173
-		_ = whole[0][threadX]
-		t30 := sum
-		t31 := done >= 0
-		sums[0][threadX] = t30
-		whole[0][threadX] = t31
+//line multiply_vector.go:178
+		whole := done >= 0
+		sumRow[threadX] = sum
 		headRow[threadX] = head
 		doneRow[threadX] = done
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8866:1
-func quernRow4MulMerge_float32(r *host.Run, sums *[2][128]float32, from int, whole *[2][128]bool, d3, t37, t40 int) {
-	if from >= 0 && from < 2 && 1 <= 2-from && 0-d3 >= 0 && 128 <= 128-(0-d3) && t37 >= 0 && 1 <= 2-t37 && t40 >= 0 && 1 <= 2-t40 {
-		row3 := (*[1][128]float32)(sums[from:])
-		row4 := (*[1][128]bool)(whole[from:])
-		row5 := (*[128]float32)(sums[from][0-d3:])
-		row6 := (*[128]bool)(whole[from][0-d3:])
-		row7 := (*[1][128]float32)(sums[t37:])
-		row8 := (*[1][128]bool)(whole[t40:])
-		for threadX := range 128 {
-//line multiply_vector.go:177
-			t32 := row3[0][threadX]
-			t33 := row4[0][threadX]
-			s2 := t32
-			w := t33
-//line multiply_vector.go:178
-			if threadX >= d3 && !w {
-				t34 := s2 + row5[threadX]
-				t35 := row6[threadX]
-				s2 = t34
-				w = t35
-			}
-//line multiply_vector.go:181
-			_ = row7[0][threadX]
-//line multiply_vector.go:181
-			_ = row8[0][threadX]
-			t42 := s2
-			t43 := w
-			row7[0][threadX] = t42
-			row8[0][threadX] = t43
-		}
-		return
-	}
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:177
-		t32 := sums[from][threadX]
-//line multiply_vector.go:177
-		t33 := whole[from][threadX]
-		s2 := t32
-		w := t33
-//line multiply_vector.go:178
-		if threadX >= d3 && !w {
-			t34 := s2 + sums[from][threadX-d3]
-//line multiply_vector.go:179
-			t35 := whole[from][threadX-d3]
-			s2 = t34
-			w = t35
-		}
-//line multiply_vector.go:181
-		_ = sums[t37][threadX]
-//line multiply_vector.go:181
-		_ = whole[t40][threadX]
-		t42 := s2
-		t43 := w
-//line multiply_vector.go:181
-		sums[t37][threadX] = t42
-//line multiply_vector.go:181
-		whole[t40][threadX] = t43
+		wholeRow[threadX] = whole
 	}
 }
 
 //go:noinline
 //line quern_gen.go:8929:1
-func quernRow5MulMerge_float32(r *host.Run, heads []float32, first3 int, dones []int, sums *[2][128]float32, from, row0 int, y []float32, alpha, beta float32, same bool, rows []int32, blockX int, carry []float32, row1, c int) {
-	headRow := (*[128]float32)(heads[first3:])
-	doneRow := (*[128]int)(dones[first3:])
-	if from >= 0 && from < 2 && blockX >= 0 && blockX < len(rows) && blockX < len(carry) && c-1 >= 0 && 128 <= 128-(c-1) && 1 <= 2-from {
-		row9 := (*[128]float32)(sums[from][c-1:])
-		row10 := (*[1][128]float32)(sums[from:])
-		for threadX := range 128 {
-			r.ThreadIdx.X = threadX
-			head := headRow[threadX]
-			done := doneRow[threadX]
-//line multiply_vector.go:185
-			if done >= 0 {
-				if threadX > 0 {
-					head += row9[threadX]
-				}
-				t45 := head
-				t48 := row0 + done
-//line multiply_vector.go:189
-				_ = y[t48]
-//line multiply_vector.go:189
-				t49 := &y[t48]
-//line multiply_vector.go:189
-				result03 := scaled[float32](alpha, t45, beta, t49)
-//line multiply_vector.go:189
-				y[row0+done] = result03
-			}
-			if same && threadX == 127 {
-				_ = rows[blockX]
-//line multiply_vector.go:192
-				_ = carry[blockX]
-				t53 := int32(row1)
-				t54 := row10[0][threadX]
-				rows[blockX] = t53
-				carry[blockX] = t54
-			}
+func quernRow3MulMerge_float32(r *host.Run, sums []float32, first3 int, t22s []float32) {
+	sumRow := (*[128]float32)(sums[first3:])
+	t22Row := (*[128]float32)(t22s[first3:])
+//line multiply_vector.go:181
+	copy(t22Row[:], sumRow[:])
+}
+
+//go:noinline
+//line quern_gen.go:8938:1
+func quernRow4MulMerge_float32(r *host.Run, wholes []bool, first4 int, shuffleUps, t25s []float32, t26s []bool) {
+	wholeRow := (*[128]bool)(wholes[first4:])
+	shuffleUpRow := (*[128]float32)(shuffleUps[first4:])
+	t25Row := (*[128]float32)(t25s[first4:])
+	t26Row := (*[128]bool)(t26s[first4:])
+//line multiply_vector.go:181
+	copy(t25Row[:], shuffleUpRow[:])
+	copy(t26Row[:], wholeRow[:])
+}
+
+//go:noinline
+//line quern_gen.go:8950:1
+func quernRow5MulMerge_float32(r *host.Run, sums []float32, first5 int, wholes []bool, t25s []float32, shuffleUps2 []bool, d int) {
+	sumRow := (*[128]float32)(sums[first5:])
+	wholeRow := (*[128]bool)(wholes[first5:])
+	t25Row := (*[128]float32)(t25s[first5:])
+	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
+	for threadX := range 128 {
+		sum := sumRow[threadX]
+		whole := wholeRow[threadX]
+		t25 := t25Row[threadX]
+		shuffleUp := shuffleUpRow2[threadX]
+		lane := threadX & 31
+//line multiply_vector.go:181
+		t29 := shuffleUp
+		s2 := t25
+		w := t29
+//line multiply_vector.go:182
+		if lane >= d && !whole {
+			t30 := sum + s2
+			t31 := w
+			sum = t30
+			whole = t31
 		}
-		return
+		sumRow[threadX] = sum
+		wholeRow[threadX] = whole
 	}
+}
+
+//go:noinline
+//line quern_gen.go:8979:1
+func quernRow6MulMerge_float32(r *host.Run, sums []float32, first6 int, wholes []bool, t38s []float32, warpSums *[4]float32, warpWhole *[4]bool) {
+	sumRow := (*[128]float32)(sums[first6:])
+	wholeRow := (*[128]bool)(wholes[first6:])
+	t38Row := (*[128]float32)(t38s[first6:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		whole := wholeRow[threadX]
+		lane := threadX & 31
+		t21 := threadX / 32
+//line multiply_vector.go:186
+		if lane == 31 {
+			_ = warpSums[t21]
+//line multiply_vector.go:187
+			_ = warpWhole[t21]
+			t36 := sum
+			t37 := whole
+//line multiply_vector.go:187
+			warpSums[t21] = t36
+//line multiply_vector.go:187
+			warpWhole[t21] = t37
+		}
+		t38 := sum
+		t38Row[threadX] = t38
+	}
+}
+
+//go:noinline
+//line quern_gen.go:9008:1
+func quernRow7MulMerge_float32(r *host.Run, wholes []bool, first7 int, shuffleUps3, t40s []float32, t41s []bool) {
+	wholeRow := (*[128]bool)(wholes[first7:])
+	shuffleUpRow3 := (*[128]float32)(shuffleUps3[first7:])
+	t40Row := (*[128]float32)(t40s[first7:])
+	t41Row := (*[128]bool)(t41s[first7:])
+//line multiply_vector.go:189
+	copy(t40Row[:], shuffleUpRow3[:])
+	copy(t41Row[:], wholeRow[:])
+}
+
+//go:noinline
+//line quern_gen.go:9020:1
+func quernRow8MulMerge_float32(r *host.Run, t40s []float32, first8 int, shuffleUps4 []bool, befores []float32, beforeWholes []bool) {
+	t40Row := (*[128]float32)(t40s[first8:])
+	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
+	beforeRow := (*[128]float32)(befores[first8:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first8:])
+	for threadX := range 128 {
+		t40 := t40Row[threadX]
+		shuffleUp2 := shuffleUpRow4[threadX]
+		lane := threadX & 31
+//line multiply_vector.go:189
+		t43 := shuffleUp2
+		before := t40
+		beforeWhole := t43
+//line multiply_vector.go:190
+		if lane == 0 {
+			before = 0
+			beforeWhole = false
+		}
+		beforeRow[threadX] = before
+		beforeWholeRow[threadX] = beforeWhole
+	}
+}
+
+//go:noinline
+//line quern_gen.go:9045:1
+func quernRow9MulMerge_float32(r *host.Run, sums []float32, first9 int, heads []float32, dones []int, wholes []bool, befores []float32, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]float32, row0 int, y []float32, alpha, beta float32, carry []float32, blockX int) {
+	sumRow := (*[128]float32)(sums[first9:])
+	headRow := (*[128]float32)(heads[first9:])
+	doneRow := (*[128]int)(dones[first9:])
+	wholeRow := (*[128]bool)(wholes[first9:])
+	beforeRow := (*[128]float32)(befores[first9:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first9:])
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
 		head := headRow[threadX]
 		done := doneRow[threadX]
-//line multiply_vector.go:185
-		if done >= 0 {
-			if threadX > 0 {
-				head += sums[from][threadX-1]
+		whole := wholeRow[threadX]
+		before := beforeRow[threadX]
+		beforeWhole := beforeWholeRow[threadX]
+		t21 := threadX / 32
+//line multiply_vector.go:194
+		var carried float32
+		for w2 := 0; w2 < 4; w2++ {
+			if w2 < t21 {
+				if warpWhole[w2] {
+					carried = 0
+				}
+				carried += warpSums[w2]
 			}
-			t45 := head
-			t48 := row0 + done
-//line multiply_vector.go:189
-			_ = y[t48]
-//line multiply_vector.go:189
-			t49 := &y[t48]
-//line multiply_vector.go:189
-			result03 := scaled[float32](alpha, t45, beta, t49)
-//line multiply_vector.go:189
-			y[row0+done] = result03
 		}
-		if same && threadX == 127 {
-			_ = rows[blockX]
-//line multiply_vector.go:192
-			_ = carry[blockX]
-			t53 := int32(row1)
-//line multiply_vector.go:192
-			t54 := sums[from][threadX]
-//line multiply_vector.go:192
-			rows[blockX] = t53
-//line multiply_vector.go:192
-			carry[blockX] = t54
+		if done >= 0 {
+			if !beforeWhole {
+				before += carried
+			}
+			t45 := head + before
+			t48 := row0 + done
+//line multiply_vector.go:207
+			_ = y[t48]
+//line multiply_vector.go:207
+			t49 := &y[t48]
+//line multiply_vector.go:207
+			result02 := scaled[float32](alpha, t45, beta, t49)
+//line multiply_vector.go:207
+			y[row0+done] = result02
+		}
+		if threadX == 127 {
+			if !whole {
+				sum += carried
+			}
+			carry[blockX] = sum
 		}
 	}
 }
 
-//line quern_gen.go:9003:1
+//line quern_gen.go:9096:1
 func quernPlainMulMerge_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -9013,217 +9106,150 @@ func quernHostMulMerge_float64(r *host.Run) {
 	value := host.Slice[float64](r, 4)
 	x := host.Slice[float64](r, 5)
 	y := host.Slice[float64](r, 6)
-	rows := host.Slice[int32](r, 7)
+	bounds := host.Slice[int32](r, 7)
 	carry := host.Slice[float64](r, 8)
-	t1 := len(y)
-	t4 := len(value)
-	bounds := host.Shared[[2]int](r, 2)
-	var t7 int
-	var t8 int
+	var t2 int
+	var t3 int
 	var row0 int
 	var row1 int
-	var t9 int
-	var t10 int
+	var t4 int
+	t1 := len(y)
+	var t5 int
 	var k0 int
 	var k1 int
 	products := host.Shared[[1024]float64](r, 0)
 	ends := host.Shared[[1025]int32](r, 1)
-	var t122 int
-	var count2 int
-	heads := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	dones := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Shared[[2][128]float64](r, 3)
-	whole := host.Shared[[2][128]bool](r, 4)
-	var from int
-	var d3 int
-	var t37 int
-	var t40 int
-	c := int(0)
+	var t7 int
+	var count int
+	var d int
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	heads := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	dones := host.Scratch[int](r, 2, r.BlockDim.Count())
+	wholes := host.Scratch[bool](r, 3, r.BlockDim.Count())
+	var t23 int
+	t22s := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	shuffleUps := host.Scratch[float64](r, 5, r.BlockDim.Count())
+	var t27 int
+	t25s := host.Scratch[float64](r, 6, r.BlockDim.Count())
+	t26s := host.Scratch[bool](r, 7, r.BlockDim.Count())
+	shuffleUps2 := host.Scratch[bool](r, 8, r.BlockDim.Count())
+	t38s := host.Scratch[float64](r, 9, r.BlockDim.Count())
+	warpSums := host.Shared[[4]float64](r, 2)
+	warpWhole := host.Shared[[4]bool](r, 3)
+	shuffleUps3 := host.Scratch[float64](r, 10, r.BlockDim.Count())
+	t40s := host.Scratch[float64](r, 11, r.BlockDim.Count())
+	t41s := host.Scratch[bool](r, 12, r.BlockDim.Count())
+	shuffleUps4 := host.Scratch[bool](r, 13, r.BlockDim.Count())
+	befores := host.Scratch[float64](r, 14, r.BlockDim.Count())
+	beforeWholes := host.Scratch[bool](r, 15, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := min(blockX*1024, t1+len(value))
 		last := min(first+1024, t1+len(value))
-		t11 := last - first
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulMerge_float64(r, first, last, t4, t1, start, bounds)
-			}
-		}
+		t6 := last - first
 //line multiply_vector.go:129
-		t7 = bounds[0]
-		t8 = bounds[1]
-		row0 = t7
-		row1 = t8
-//line multiply_vector.go:130
-		t9 = first - row0
-		t10 = last - row1
-		k0 = t9
-		k1 = t10
+		if blockX+1 >= len(bounds) || blockX >= len(carry) {
+			continue
+		}
+		r.ThreadIdx = kernel.Dim3{}
+//line multiply_vector.go:134
+		t2 = int(bounds[blockX])
+		r.ThreadIdx = kernel.Dim3{}
+//line multiply_vector.go:134
+		t3 = int(bounds[blockX+1])
+		row0 = t2
+		row1 = t3
+//line multiply_vector.go:135
+		t4 = first - row0
+		t5 = last - row1
+		k0 = t4
+		k1 = t5
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2MulMerge_float64(r, k1, k0, products, value, x, index, row1, row0, ends, start)
+				quernRow1MulMerge_float64(r, k1, k0, products, value, x, index, row1, row0, ends, start)
 			}
 		}
-//line multiply_vector.go:143
-		t122 = row1 - row0
-		count2 = t122
+//line multiply_vector.go:148
+		t7 = row1 - row0
+		count = t7
+//line multiply_vector.go:180
+		d = 1
 		start2 := k0 - k1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 128
-				quernRow3MulMerge_float64(r, heads, first2, dones, start2, t11, count2, ends, products, row0, y, alpha, beta, sums, whole)
+				quernRow2MulMerge_float64(r, sums, first2, heads, dones, wholes, start2, t6, count, ends, products, row0, y, alpha, beta)
 			}
 		}
-//line multiply_vector.go:175
-		from = 0
-		d3 = 1
-		for ; d3 < 128; d3 *= 2 {
+		for ; d < 32; d *= 2 {
 			if r.Halted() {
-//line multiply_vector.go:176
+//line multiply_vector.go:180
 				r.Halt()
 			}
 //line multiply_vector.go:181
-			t37 = 1 - from
-			t40 = 1 - from
+			t23 = d
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow4MulMerge_float64(r, sums, from, whole, d3, t37, t40)
+					first3 := (threadZ*1 + threadY) * 128
+					quernRow3MulMerge_float64(r, sums, first3, t22s)
 				}
 			}
-//line multiply_vector.go:182
-			from = 1 - from
+			host.ShuffleUp(shuffleUps, t22s, t23)
+			t27 = d
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first4 := (threadZ*1 + threadY) * 128
+					quernRow4MulMerge_float64(r, wholes, first4, shuffleUps, t25s, t26s)
+				}
+			}
+			host.ShuffleUp(shuffleUps2, t26s, t27)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 128
+					quernRow5MulMerge_float64(r, sums, first5, wholes, t25s, shuffleUps2, d)
+				}
+			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 128
-				same := blockX < len(rows) && blockX < len(carry)
-				quernRow5MulMerge_float64(r, heads, first3, dones, sums, from, row0, y, alpha, beta, same, rows, blockX, carry, row1, c)
+				first6 := (threadZ*1 + threadY) * 128
+				quernRow6MulMerge_float64(r, sums, first6, wholes, t38s, warpSums, warpWhole)
+			}
+		}
+//line multiply_vector.go:189
+		host.ShuffleUp(shuffleUps3, t38s, 1)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first7 := (threadZ*1 + threadY) * 128
+				quernRow7MulMerge_float64(r, wholes, first7, shuffleUps3, t40s, t41s)
+			}
+		}
+		host.ShuffleUp(shuffleUps4, t41s, 1)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first8 := (threadZ*1 + threadY) * 128
+				quernRow8MulMerge_float64(r, t40s, first8, shuffleUps4, befores, beforeWholes)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first9 := (threadZ*1 + threadY) * 128
+				quernRow9MulMerge_float64(r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9113:1
-func quernRow1MulMerge_float64(r *host.Run, first, last, t4, t1 int, start []int32, bounds *[2]int) {
-	count := 2
-	if count <= 0 {
-		return
-	}
-	if count <= 2 {
-		row := bounds[:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line multiply_vector.go:122:40000
-			d := first
-//line multiply_vector.go:123:40000
-			if threadX == 1 {
-//line multiply_vector.go:124:40000
-				d = last
-//line multiply_vector.go:125:40000
-			}
-//line multiply_vector.go:126:40000
-			t2 := d
-//line multiply_vector.go:59:40000
-			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:40000
-			t22 := min(t2, t1)
-//line multiply_vector.go:61:40000
-			low := t12
-//line multiply_vector.go:60:40000
-			for high := t22; low < high; {
-//line multiply_vector.go:61:40000
-				if r.Halted() {
-//line multiply_vector.go:60:40000
-					r.Halt()
-//line multiply_vector.go:61:40000
-				}
-//line multiply_vector.go:61:40000
-				mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:40000
-					low = mid + 1
-//line multiply_vector.go:64:40000
-				} else {
-//line multiply_vector.go:65:40000
-					high = mid
-//line multiply_vector.go:66:40000
-				}
-//line multiply_vector.go:67:40000
-			}
-//line multiply_vector.go:68:40000
-			result0 := low
-//line multiply_vector.go:126:40000
-			row[threadX] = result0
-//line multiply_vector.go:127:40000
-		}
-//line multiply_vector.go:128
-		return
-	}
+//line quern_gen.go:9249:1
+func quernRow1MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64, value, x []float64, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:121:40000
-		if threadX < 2 {
-//line multiply_vector.go:122:40000
-			d := first
-//line multiply_vector.go:123:40000
-			if threadX == 1 {
-//line multiply_vector.go:124:40000
-				d = last
-//line multiply_vector.go:125:40000
-			}
-//line multiply_vector.go:126:40000
-			t2 := d
-//line multiply_vector.go:59:40000
-			t12 := max(0, t2-t4)
-//line multiply_vector.go:60:40000
-			t22 := min(t2, t1)
-//line multiply_vector.go:61:40000
-			low := t12
-//line multiply_vector.go:60:40000
-			for high := t22; low < high; {
-//line multiply_vector.go:61:40000
-				if r.Halted() {
-//line multiply_vector.go:60:40000
-					r.Halt()
-//line multiply_vector.go:61:40000
-				}
-//line multiply_vector.go:61:40000
-				mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-				if int(start[mid+1]) < t2-mid {
-//line multiply_vector.go:63:40000
-					low = mid + 1
-//line multiply_vector.go:64:40000
-				} else {
-//line multiply_vector.go:65:40000
-					high = mid
-//line multiply_vector.go:66:40000
-				}
-//line multiply_vector.go:67:40000
-			}
-//line multiply_vector.go:68:40000
-			result0 := low
-//line multiply_vector.go:126:40000
-			bounds[threadX] = result0
-//line multiply_vector.go:127:40000
-		}
-//line multiply_vector.go:128
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9223:1
-func quernRow2MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64, value, x []float64, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:131
+//line multiply_vector.go:136
 		for k := threadX; k < k1-k0 && k < 1024; k += 128 {
 			products[k] = value[k0+k] * x[index[k0+k]]
 		}
@@ -9237,219 +9263,247 @@ func quernRow2MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64,
 }
 
 //go:noinline
-//line quern_gen.go:9241:1
-func quernRow3MulMerge_float64(r *host.Run, heads []float64, first2 int, dones []int, start2, t11, count2 int, ends *[1025]int32, products *[1024]float64, row0 int, y []float64, alpha, beta float64, sums *[2][128]float64, whole *[2][128]bool) {
+//line quern_gen.go:9267:1
+func quernRow2MulMerge_float64(r *host.Run, sums []float64, first2 int, heads []float64, dones []int, wholes []bool, start2, t6, count int, ends *[1025]int32, products *[1024]float64, row0 int, y []float64, alpha, beta float64) {
+	sumRow := (*[128]float64)(sums[first2:])
 	headRow := (*[128]float64)(heads[first2:])
 	doneRow := (*[128]int)(dones[first2:])
+	wholeRow := (*[128]bool)(wholes[first2:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		d2 := min(threadX*8, t11)
-//line multiply_vector.go:145
-		t13 := max(0, start2+d2)
-		t14 := min(d2, count2)
-		low2 := t13
-//line multiply_vector.go:146
-		for high2 := t14; low2 < high2; {
+		d2 := min(threadX*8, t6)
+//line multiply_vector.go:150
+		t8 := max(0, start2+d2)
+		t9 := min(d2, count)
+		low := t8
+//line multiply_vector.go:151
+		for high := t9; low < high; {
 			if r.Halted() {
-//line multiply_vector.go:146
+//line multiply_vector.go:151
 				r.Halt()
 			}
-//line multiply_vector.go:147
-			mid2 := (low2 + high2) / 2
-			if int(ends[mid2]) < d2-mid2 {
-				low2 = mid2 + 1
+//line multiply_vector.go:152
+			mid := (low + high) / 2
+			if int(ends[mid]) < d2-mid {
+				low = mid + 1
 			} else {
-				high2 = mid2
+				high = mid
 			}
 		}
-		t15 := low2
-		t16 := d2 - low2
-		row2 := t15
-		k2 := t16
-//line multiply_vector.go:155
+		t10 := low
+		t11 := d2 - low
+		row := t10
+		k2 := t11
+//line multiply_vector.go:160
 		var sum float64
 		var head float64
-//line multiply_vector.go:156
+//line multiply_vector.go:161
 		done := -1
-		for s := 0; s < 8 && d2+s < t11; s++ {
-			if k2 < int(ends[row2]) {
+		for s := 0; s < 8 && d2+s < t6; s++ {
+			if k2 < int(ends[row]) {
 				sum += products[k2]
 				k2++
 				continue
 			}
 			if done < 0 {
-				t17 := row2
-				t18 := sum
-				done = t17
-				head = t18
+				t12 := row
+				t13 := sum
+				done = t12
+				head = t13
 			} else {
-//line multiply_vector.go:166
-				t20 := sum
-				t23 := row0 + row2
-//line multiply_vector.go:166
-				_ = y[t23]
-//line multiply_vector.go:166
-				t24 := &y[t23]
-//line multiply_vector.go:166
-				result02 := scaled[float64](alpha, t20, beta, t24)
-//line multiply_vector.go:166
-				y[row0+row2] = result02
+//line multiply_vector.go:171
+				t15 := sum
+				t18 := row0 + row
+//line multiply_vector.go:171
+				_ = y[t18]
+//line multiply_vector.go:171
+				t19 := &y[t18]
+//line multiply_vector.go:171
+				result0 := scaled[float64](alpha, t15, beta, t19)
+//line multiply_vector.go:171
+				y[row0+row] = result0
 			}
 			sum = 0
-			row2++
+			row++
 		}
-//line multiply_vector.go:173
-		_ = sums[0][threadX]
-//line multiply_vector.go:173
-		_ = whole[0][threadX]
-		t30 := sum
-		t31 := done >= 0
-		sums[0][threadX] = t30
-		whole[0][threadX] = t31
+//line multiply_vector.go:178
+		whole := done >= 0
+		sumRow[threadX] = sum
 		headRow[threadX] = head
 		doneRow[threadX] = done
+		wholeRow[threadX] = whole
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9316:1
-func quernRow4MulMerge_float64(r *host.Run, sums *[2][128]float64, from int, whole *[2][128]bool, d3, t37, t40 int) {
-	if from >= 0 && from < 2 && 1 <= 2-from && 0-d3 >= 0 && 128 <= 128-(0-d3) && t37 >= 0 && 1 <= 2-t37 && t40 >= 0 && 1 <= 2-t40 {
-		row3 := (*[1][128]float64)(sums[from:])
-		row4 := (*[1][128]bool)(whole[from:])
-		row5 := (*[128]float64)(sums[from][0-d3:])
-		row6 := (*[128]bool)(whole[from][0-d3:])
-		row7 := (*[1][128]float64)(sums[t37:])
-		row8 := (*[1][128]bool)(whole[t40:])
-		for threadX := range 128 {
-//line multiply_vector.go:177
-			t32 := row3[0][threadX]
-			t33 := row4[0][threadX]
-			s2 := t32
-			w := t33
-//line multiply_vector.go:178
-			if threadX >= d3 && !w {
-				t34 := s2 + row5[threadX]
-				t35 := row6[threadX]
-				s2 = t34
-				w = t35
-			}
+//line quern_gen.go:9340:1
+func quernRow3MulMerge_float64(r *host.Run, sums []float64, first3 int, t22s []float64) {
+	sumRow := (*[128]float64)(sums[first3:])
+	t22Row := (*[128]float64)(t22s[first3:])
 //line multiply_vector.go:181
-			_ = row7[0][threadX]
+	copy(t22Row[:], sumRow[:])
+}
+
+//go:noinline
+//line quern_gen.go:9349:1
+func quernRow4MulMerge_float64(r *host.Run, wholes []bool, first4 int, shuffleUps, t25s []float64, t26s []bool) {
+	wholeRow := (*[128]bool)(wholes[first4:])
+	shuffleUpRow := (*[128]float64)(shuffleUps[first4:])
+	t25Row := (*[128]float64)(t25s[first4:])
+	t26Row := (*[128]bool)(t26s[first4:])
 //line multiply_vector.go:181
-			_ = row8[0][threadX]
-			t42 := s2
-			t43 := w
-			row7[0][threadX] = t42
-			row8[0][threadX] = t43
-		}
-		return
-	}
+	copy(t25Row[:], shuffleUpRow[:])
+	copy(t26Row[:], wholeRow[:])
+}
+
+//go:noinline
+//line quern_gen.go:9361:1
+func quernRow5MulMerge_float64(r *host.Run, sums []float64, first5 int, wholes []bool, t25s []float64, shuffleUps2 []bool, d int) {
+	sumRow := (*[128]float64)(sums[first5:])
+	wholeRow := (*[128]bool)(wholes[first5:])
+	t25Row := (*[128]float64)(t25s[first5:])
+	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
 	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:177
-		t32 := sums[from][threadX]
-//line multiply_vector.go:177
-		t33 := whole[from][threadX]
-		s2 := t32
-		w := t33
-//line multiply_vector.go:178
-		if threadX >= d3 && !w {
-			t34 := s2 + sums[from][threadX-d3]
-//line multiply_vector.go:179
-			t35 := whole[from][threadX-d3]
-			s2 = t34
-			w = t35
+		sum := sumRow[threadX]
+		whole := wholeRow[threadX]
+		t25 := t25Row[threadX]
+		shuffleUp := shuffleUpRow2[threadX]
+		lane := threadX & 31
+//line multiply_vector.go:181
+		t29 := shuffleUp
+		s2 := t25
+		w := t29
+//line multiply_vector.go:182
+		if lane >= d && !whole {
+			t30 := sum + s2
+			t31 := w
+			sum = t30
+			whole = t31
 		}
-//line multiply_vector.go:181
-		_ = sums[t37][threadX]
-//line multiply_vector.go:181
-		_ = whole[t40][threadX]
-		t42 := s2
-		t43 := w
-//line multiply_vector.go:181
-		sums[t37][threadX] = t42
-//line multiply_vector.go:181
-		whole[t40][threadX] = t43
+		sumRow[threadX] = sum
+		wholeRow[threadX] = whole
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9379:1
-func quernRow5MulMerge_float64(r *host.Run, heads []float64, first3 int, dones []int, sums *[2][128]float64, from, row0 int, y []float64, alpha, beta float64, same bool, rows []int32, blockX int, carry []float64, row1, c int) {
-	headRow := (*[128]float64)(heads[first3:])
-	doneRow := (*[128]int)(dones[first3:])
-	if from >= 0 && from < 2 && blockX >= 0 && blockX < len(rows) && blockX < len(carry) && c-1 >= 0 && 128 <= 128-(c-1) && 1 <= 2-from {
-		row9 := (*[128]float64)(sums[from][c-1:])
-		row10 := (*[1][128]float64)(sums[from:])
-		for threadX := range 128 {
-			r.ThreadIdx.X = threadX
-			head := headRow[threadX]
-			done := doneRow[threadX]
-//line multiply_vector.go:185
-			if done >= 0 {
-				if threadX > 0 {
-					head += row9[threadX]
-				}
-				t45 := head
-				t48 := row0 + done
-//line multiply_vector.go:189
-				_ = y[t48]
-//line multiply_vector.go:189
-				t49 := &y[t48]
-//line multiply_vector.go:189
-				result03 := scaled[float64](alpha, t45, beta, t49)
-//line multiply_vector.go:189
-				y[row0+done] = result03
-			}
-			if same && threadX == 127 {
-				_ = rows[blockX]
-//line multiply_vector.go:192
-				_ = carry[blockX]
-				t53 := int32(row1)
-				t54 := row10[0][threadX]
-				rows[blockX] = t53
-				carry[blockX] = t54
-			}
-		}
-		return
-	}
+//line quern_gen.go:9390:1
+func quernRow6MulMerge_float64(r *host.Run, sums []float64, first6 int, wholes []bool, t38s []float64, warpSums *[4]float64, warpWhole *[4]bool) {
+	sumRow := (*[128]float64)(sums[first6:])
+	wholeRow := (*[128]bool)(wholes[first6:])
+	t38Row := (*[128]float64)(t38s[first6:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		whole := wholeRow[threadX]
+		lane := threadX & 31
+		t21 := threadX / 32
+//line multiply_vector.go:186
+		if lane == 31 {
+			_ = warpSums[t21]
+//line multiply_vector.go:187
+			_ = warpWhole[t21]
+			t36 := sum
+			t37 := whole
+//line multiply_vector.go:187
+			warpSums[t21] = t36
+//line multiply_vector.go:187
+			warpWhole[t21] = t37
+		}
+		t38 := sum
+		t38Row[threadX] = t38
+	}
+}
+
+//go:noinline
+//line quern_gen.go:9419:1
+func quernRow7MulMerge_float64(r *host.Run, wholes []bool, first7 int, shuffleUps3, t40s []float64, t41s []bool) {
+	wholeRow := (*[128]bool)(wholes[first7:])
+	shuffleUpRow3 := (*[128]float64)(shuffleUps3[first7:])
+	t40Row := (*[128]float64)(t40s[first7:])
+	t41Row := (*[128]bool)(t41s[first7:])
+//line multiply_vector.go:189
+	copy(t40Row[:], shuffleUpRow3[:])
+	copy(t41Row[:], wholeRow[:])
+}
+
+//go:noinline
+//line quern_gen.go:9431:1
+func quernRow8MulMerge_float64(r *host.Run, t40s []float64, first8 int, shuffleUps4 []bool, befores []float64, beforeWholes []bool) {
+	t40Row := (*[128]float64)(t40s[first8:])
+	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
+	beforeRow := (*[128]float64)(befores[first8:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first8:])
+	for threadX := range 128 {
+		t40 := t40Row[threadX]
+		shuffleUp2 := shuffleUpRow4[threadX]
+		lane := threadX & 31
+//line multiply_vector.go:189
+		t43 := shuffleUp2
+		before := t40
+		beforeWhole := t43
+//line multiply_vector.go:190
+		if lane == 0 {
+			before = 0
+			beforeWhole = false
+		}
+		beforeRow[threadX] = before
+		beforeWholeRow[threadX] = beforeWhole
+	}
+}
+
+//go:noinline
+//line quern_gen.go:9456:1
+func quernRow9MulMerge_float64(r *host.Run, sums []float64, first9 int, heads []float64, dones []int, wholes []bool, befores []float64, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]float64, row0 int, y []float64, alpha, beta float64, carry []float64, blockX int) {
+	sumRow := (*[128]float64)(sums[first9:])
+	headRow := (*[128]float64)(heads[first9:])
+	doneRow := (*[128]int)(dones[first9:])
+	wholeRow := (*[128]bool)(wholes[first9:])
+	beforeRow := (*[128]float64)(befores[first9:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first9:])
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
 		head := headRow[threadX]
 		done := doneRow[threadX]
-//line multiply_vector.go:185
-		if done >= 0 {
-			if threadX > 0 {
-				head += sums[from][threadX-1]
+		whole := wholeRow[threadX]
+		before := beforeRow[threadX]
+		beforeWhole := beforeWholeRow[threadX]
+		t21 := threadX / 32
+//line multiply_vector.go:194
+		var carried float64
+		for w2 := 0; w2 < 4; w2++ {
+			if w2 < t21 {
+				if warpWhole[w2] {
+					carried = 0
+				}
+				carried += warpSums[w2]
 			}
-			t45 := head
-			t48 := row0 + done
-//line multiply_vector.go:189
-			_ = y[t48]
-//line multiply_vector.go:189
-			t49 := &y[t48]
-//line multiply_vector.go:189
-			result03 := scaled[float64](alpha, t45, beta, t49)
-//line multiply_vector.go:189
-			y[row0+done] = result03
 		}
-		if same && threadX == 127 {
-			_ = rows[blockX]
-//line multiply_vector.go:192
-			_ = carry[blockX]
-			t53 := int32(row1)
-//line multiply_vector.go:192
-			t54 := sums[from][threadX]
-//line multiply_vector.go:192
-			rows[blockX] = t53
-//line multiply_vector.go:192
-			carry[blockX] = t54
+		if done >= 0 {
+			if !beforeWhole {
+				before += carried
+			}
+			t45 := head + before
+			t48 := row0 + done
+//line multiply_vector.go:207
+			_ = y[t48]
+//line multiply_vector.go:207
+			t49 := &y[t48]
+//line multiply_vector.go:207
+			result02 := scaled[float64](alpha, t45, beta, t49)
+//line multiply_vector.go:207
+			y[row0+done] = result02
+		}
+		if threadX == 127 {
+			if !whole {
+				sum += carried
+			}
+			carry[blockX] = sum
 		}
 	}
 }
 
-//line quern_gen.go:9453:1
+//line quern_gen.go:9507:1
 func quernPlainAddCarries_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float32(t, v0, v1, v2, v3) })
@@ -9479,7 +9533,7 @@ func quernHostAddCarries_float32(r *host.Run) {
 func quernRow1AddCarries_float32(r *host.Run, base int, rows []int32, carry, y []float32, alpha float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:201
+//line multiply_vector.go:222
 		p := base + threadX
 		if p >= len(rows) || p >= len(carry) {
 			continue
@@ -9487,16 +9541,24 @@ func quernRow1AddCarries_float32(r *host.Run, base int, rows []int32, carry, y [
 		row := rows[p]
 		if int(row) >= len(y) || p > 0 && rows[p-1] == row {
 			continue
+//line multiply_vector.go:229:40000
 		}
+//line multiply_vector.go:230:40000
 		var sum float32
+//line multiply_vector.go:231:40000
 		for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
+//line multiply_vector.go:232:40000
 			sum += carry[p]
+//line multiply_vector.go:233:40000
 		}
+//line multiply_vector.go:234:40000
 		y[row] += alpha * sum
+//line multiply_vector.go:235:40000
 	}
+//line multiply_vector.go:236
 }
 
-//line quern_gen.go:9500:1
+//line quern_gen.go:9562:1
 func quernPlainAddCarries_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float64(t, v0, v1, v2, v3) })
@@ -9526,7 +9588,7 @@ func quernHostAddCarries_float64(r *host.Run) {
 func quernRow1AddCarries_float64(r *host.Run, base int, rows []int32, carry, y []float64, alpha float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:201
+//line multiply_vector.go:222
 		p := base + threadX
 		if p >= len(rows) || p >= len(carry) {
 			continue
@@ -9534,16 +9596,24 @@ func quernRow1AddCarries_float64(r *host.Run, base int, rows []int32, carry, y [
 		row := rows[p]
 		if int(row) >= len(y) || p > 0 && rows[p-1] == row {
 			continue
+//line multiply_vector.go:229:40000
 		}
+//line multiply_vector.go:230:40000
 		var sum float64
+//line multiply_vector.go:231:40000
 		for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
+//line multiply_vector.go:232:40000
 			sum += carry[p]
+//line multiply_vector.go:233:40000
 		}
+//line multiply_vector.go:234:40000
 		y[row] += alpha * sum
+//line multiply_vector.go:235:40000
 	}
+//line multiply_vector.go:236
 }
 
-//line quern_gen.go:9547:1
+//line quern_gen.go:9617:1
 func quernPlainFoldCarries_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -9551,12 +9621,12 @@ func quernPlainFoldCarries_float32(r *host.Run) {
 
 func quernHostFoldCarries_float32(r *host.Run) {
 	alpha := host.Value[float32](r, 0)
-	rows := host.Slice[int32](r, 1)
+	bounds := host.Slice[int32](r, 1)
 	carry := host.Slice[float32](r, 2)
 	y := host.Slice[float32](r, 3)
 	foldedRows := host.Slice[int32](r, 4)
 	folded := host.Slice[float32](r, 5)
-	rows2 := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	rows := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	t2 := int32(len(y))
 	own := host.Shared[[256]int32](r, 1)
 	sums := host.Shared[[2][256]float32](r, 0)
@@ -9565,83 +9635,69 @@ func quernHostFoldCarries_float32(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
+		base2 := blockX*256 + 1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1FoldCarries_float32(r, rows2, first, t2, base, rows, carry, own, sums)
+				quernRow1FoldCarries_float32(r, rows, first, t2, base, bounds, carry, own, sums, base2)
 			}
 		}
-//line multiply_vector.go:233:40000
+//line multiply_vector.go:254
 		from = 0
-//line multiply_vector.go:234:40000
 		d = 1
-//line multiply_vector.go:235:40000
 		for ; d < 256; d *= 2 {
-//line multiply_vector.go:236
 			if r.Halted() {
-//line multiply_vector.go:234:40000
+//line multiply_vector.go:255
 				r.Halt()
-//line multiply_vector.go:235:40000
 			}
-//line multiply_vector.go:236
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2FoldCarries_float32(r, rows2, first2, sums, from, d, own)
+					quernRow2FoldCarries_float32(r, rows, first2, sums, from, d, own)
 				}
 			}
-//line multiply_vector.go:240
+//line multiply_vector.go:261
 			from = 1 - from
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3FoldCarries_float32(r, rows2, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
+				quernRow3FoldCarries_float32(r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9610:1
-func quernRow1FoldCarries_float32(r *host.Run, rows2 []int32, first int, t2 int32, base int, rows []int32, carry []float32, own *[256]int32, sums *[2][256]float32) {
-	rowRow := (*[256]int32)(rows2[first:])
-	if base >= 0 && 256 <= len(rows)-base && 256 <= len(carry)-base {
-		row2 := (*[256]int32)(rows[base:])
+//line quern_gen.go:9676:1
+func quernRow1FoldCarries_float32(r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []float32, own *[256]int32, sums *[2][256]float32, base2 int) {
+	rowRow := (*[256]int32)(rows[first:])
+	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
+		row2 := (*[256]int32)(bounds[base2:])
 		row3 := (*[256]float32)(carry[base:])
 		for threadX := range 256 {
 			t1 := base + threadX
-//line multiply_vector.go:227
+//line multiply_vector.go:248
 			row := t2
 			var sum float32
-//line multiply_vector.go:228
-			if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:40000
+//line multiply_vector.go:249
+			if t1+1 < len(bounds) && t1 < len(carry) {
 				t3 := row2[threadX]
-//line multiply_vector.go:230:40000
 				t4 := row3[threadX]
-//line multiply_vector.go:231:40000
 				row = t3
-//line multiply_vector.go:232:40000
 				sum = t4
-//line multiply_vector.go:233:40000
 			}
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 			_ = own[threadX]
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 			_ = sums[0][threadX]
-//line multiply_vector.go:232:40000
 			t9 := row
-//line multiply_vector.go:233:40000
 			t10 := sum
-//line multiply_vector.go:234:40000
 			own[threadX] = t9
-//line multiply_vector.go:235:40000
 			sums[0][threadX] = t10
-//line multiply_vector.go:236
 			rowRow[threadX] = row
 		}
 		return
@@ -9649,44 +9705,35 @@ func quernRow1FoldCarries_float32(r *host.Run, rows2 []int32, first int, t2 int3
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-//line multiply_vector.go:227
+//line multiply_vector.go:248
 		row := t2
 		var sum float32
-//line multiply_vector.go:228
-		if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:40000
-			t3 := rows[t1]
-//line multiply_vector.go:229:40000
+//line multiply_vector.go:249
+		if t1+1 < len(bounds) && t1 < len(carry) {
+			t3 := bounds[t1+1]
+//line multiply_vector.go:250
 			t4 := carry[t1]
-//line multiply_vector.go:230:40000
 			row = t3
-//line multiply_vector.go:231:40000
 			sum = t4
-//line multiply_vector.go:232:40000
 		}
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		_ = own[threadX]
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		_ = sums[0][threadX]
-//line multiply_vector.go:232:40000
 		t9 := row
-//line multiply_vector.go:233:40000
 		t10 := sum
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		own[threadX] = t9
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		sums[0][threadX] = t10
-//line multiply_vector.go:232:40000
 		rowRow[threadX] = row
-//line multiply_vector.go:233:40000
 	}
-//line multiply_vector.go:234:40000
 }
 
 //go:noinline
-//line quern_gen.go:9688:1
-func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *[2][256]float32, from, d int, own *[256]int32) {
-	rowRow := (*[256]int32)(rows2[first2:])
+//line quern_gen.go:9735:1
+func quernRow2FoldCarries_float32(r *host.Run, rows []int32, first2 int, sums *[2][256]float32, from, d int, own *[256]int32) {
+	rowRow := (*[256]int32)(rows[first2:])
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
 		row4 := (*[1][256]float32)(sums[from:])
 		row5 := (*[256]int32)(own[0-d:])
@@ -9694,9 +9741,8 @@ func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *
 		row7 := (*[1][256]float32)(sums[1-from:])
 		for threadX := range 256 {
 			row := rowRow[threadX]
-//line multiply_vector.go:235:40000
+//line multiply_vector.go:256
 			s := row4[0][threadX]
-//line multiply_vector.go:236
 			if threadX >= d && row5[threadX] == row {
 				s += row6[threadX]
 			}
@@ -9707,9 +9753,8 @@ func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:235:40000
+//line multiply_vector.go:256
 		s := sums[from][threadX]
-//line multiply_vector.go:236
 		if threadX >= d && own[threadX-d] == row {
 			s += sums[from][threadX-d]
 		}
@@ -9718,27 +9763,27 @@ func quernRow2FoldCarries_float32(r *host.Run, rows2 []int32, first2 int, sums *
 }
 
 //go:noinline
-//line quern_gen.go:9722:1
-func quernRow3FoldCarries_float32(r *host.Run, rows2 []int32, first3, blockX int, foldedRows []int32, folded []float32, sums *[2][256]float32, from int, own *[256]int32, y []float32, alpha float32) {
-	rowRow := (*[256]int32)(rows2[first3:])
+//line quern_gen.go:9767:1
+func quernRow3FoldCarries_float32(r *host.Run, rows []int32, first3, blockX int, foldedRows []int32, folded []float32, sums *[2][256]float32, from int, own *[256]int32, y []float32, alpha float32) {
+	rowRow := (*[256]int32)(rows[first3:])
 	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
 		row8 := (*[1][256]float32)(sums[from:])
 		row9 := (*[256]int32)(own[1:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			row := rowRow[threadX]
-//line multiply_vector.go:243
+//line multiply_vector.go:264
 			if threadX == 255 {
 				if blockX < len(foldedRows) && blockX < len(folded) {
 					_ = foldedRows[blockX]
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 					_ = folded[blockX]
 					t13 := row
 					t14 := row8[0][threadX]
 					foldedRows[blockX] = t13
 					folded[blockX] = t14
 				}
-//line multiply_vector.go:247
+//line multiply_vector.go:268
 				continue
 			}
 			if row9[threadX] != row && int(row) < len(y) {
@@ -9750,18 +9795,18 @@ func quernRow3FoldCarries_float32(r *host.Run, rows2 []int32, first3, blockX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:243
+//line multiply_vector.go:264
 		if threadX == 255 {
 			if blockX < len(foldedRows) && blockX < len(folded) {
 				_ = foldedRows[blockX]
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				_ = folded[blockX]
 				t13 := row
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				t14 := sums[from][threadX]
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				foldedRows[blockX] = t13
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				folded[blockX] = t14
 			}
 			continue
@@ -9772,7 +9817,7 @@ func quernRow3FoldCarries_float32(r *host.Run, rows2 []int32, first3, blockX int
 	}
 }
 
-//line quern_gen.go:9776:1
+//line quern_gen.go:9821:1
 func quernPlainFoldCarries_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -9780,12 +9825,12 @@ func quernPlainFoldCarries_float64(r *host.Run) {
 
 func quernHostFoldCarries_float64(r *host.Run) {
 	alpha := host.Value[float64](r, 0)
-	rows := host.Slice[int32](r, 1)
+	bounds := host.Slice[int32](r, 1)
 	carry := host.Slice[float64](r, 2)
 	y := host.Slice[float64](r, 3)
 	foldedRows := host.Slice[int32](r, 4)
 	folded := host.Slice[float64](r, 5)
-	rows2 := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	rows := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	t2 := int32(len(y))
 	own := host.Shared[[256]int32](r, 1)
 	sums := host.Shared[[2][256]float64](r, 0)
@@ -9794,83 +9839,69 @@ func quernHostFoldCarries_float64(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
+		base2 := blockX*256 + 1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1FoldCarries_float64(r, rows2, first, t2, base, rows, carry, own, sums)
+				quernRow1FoldCarries_float64(r, rows, first, t2, base, bounds, carry, own, sums, base2)
 			}
 		}
-//line multiply_vector.go:233:40000
+//line multiply_vector.go:254
 		from = 0
-//line multiply_vector.go:234:40000
 		d = 1
-//line multiply_vector.go:235:40000
 		for ; d < 256; d *= 2 {
-//line multiply_vector.go:236
 			if r.Halted() {
-//line multiply_vector.go:234:40000
+//line multiply_vector.go:255
 				r.Halt()
-//line multiply_vector.go:235:40000
 			}
-//line multiply_vector.go:236
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2FoldCarries_float64(r, rows2, first2, sums, from, d, own)
+					quernRow2FoldCarries_float64(r, rows, first2, sums, from, d, own)
 				}
 			}
-//line multiply_vector.go:240
+//line multiply_vector.go:261
 			from = 1 - from
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3FoldCarries_float64(r, rows2, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
+				quernRow3FoldCarries_float64(r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9839:1
-func quernRow1FoldCarries_float64(r *host.Run, rows2 []int32, first int, t2 int32, base int, rows []int32, carry []float64, own *[256]int32, sums *[2][256]float64) {
-	rowRow := (*[256]int32)(rows2[first:])
-	if base >= 0 && 256 <= len(rows)-base && 256 <= len(carry)-base {
-		row2 := (*[256]int32)(rows[base:])
+//line quern_gen.go:9880:1
+func quernRow1FoldCarries_float64(r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []float64, own *[256]int32, sums *[2][256]float64, base2 int) {
+	rowRow := (*[256]int32)(rows[first:])
+	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
+		row2 := (*[256]int32)(bounds[base2:])
 		row3 := (*[256]float64)(carry[base:])
 		for threadX := range 256 {
 			t1 := base + threadX
-//line multiply_vector.go:227
+//line multiply_vector.go:248
 			row := t2
 			var sum float64
-//line multiply_vector.go:228
-			if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:40000
+//line multiply_vector.go:249
+			if t1+1 < len(bounds) && t1 < len(carry) {
 				t3 := row2[threadX]
-//line multiply_vector.go:230:40000
 				t4 := row3[threadX]
-//line multiply_vector.go:231:40000
 				row = t3
-//line multiply_vector.go:232:40000
 				sum = t4
-//line multiply_vector.go:233:40000
 			}
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 			_ = own[threadX]
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 			_ = sums[0][threadX]
-//line multiply_vector.go:232:40000
 			t9 := row
-//line multiply_vector.go:233:40000
 			t10 := sum
-//line multiply_vector.go:234:40000
 			own[threadX] = t9
-//line multiply_vector.go:235:40000
 			sums[0][threadX] = t10
-//line multiply_vector.go:236
 			rowRow[threadX] = row
 		}
 		return
@@ -9878,44 +9909,35 @@ func quernRow1FoldCarries_float64(r *host.Run, rows2 []int32, first int, t2 int3
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-//line multiply_vector.go:227
+//line multiply_vector.go:248
 		row := t2
 		var sum float64
-//line multiply_vector.go:228
-		if t1 < len(rows) && t1 < len(carry) {
-//line multiply_vector.go:229:40000
-			t3 := rows[t1]
-//line multiply_vector.go:229:40000
+//line multiply_vector.go:249
+		if t1+1 < len(bounds) && t1 < len(carry) {
+			t3 := bounds[t1+1]
+//line multiply_vector.go:250
 			t4 := carry[t1]
-//line multiply_vector.go:230:40000
 			row = t3
-//line multiply_vector.go:231:40000
 			sum = t4
-//line multiply_vector.go:232:40000
 		}
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		_ = own[threadX]
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		_ = sums[0][threadX]
-//line multiply_vector.go:232:40000
 		t9 := row
-//line multiply_vector.go:233:40000
 		t10 := sum
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		own[threadX] = t9
-//line multiply_vector.go:231:40000
+//line multiply_vector.go:252
 		sums[0][threadX] = t10
-//line multiply_vector.go:232:40000
 		rowRow[threadX] = row
-//line multiply_vector.go:233:40000
 	}
-//line multiply_vector.go:234:40000
 }
 
 //go:noinline
-//line quern_gen.go:9917:1
-func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *[2][256]float64, from, d int, own *[256]int32) {
-	rowRow := (*[256]int32)(rows2[first2:])
+//line quern_gen.go:9939:1
+func quernRow2FoldCarries_float64(r *host.Run, rows []int32, first2 int, sums *[2][256]float64, from, d int, own *[256]int32) {
+	rowRow := (*[256]int32)(rows[first2:])
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
 		row4 := (*[1][256]float64)(sums[from:])
 		row5 := (*[256]int32)(own[0-d:])
@@ -9923,9 +9945,8 @@ func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *
 		row7 := (*[1][256]float64)(sums[1-from:])
 		for threadX := range 256 {
 			row := rowRow[threadX]
-//line multiply_vector.go:235:40000
+//line multiply_vector.go:256
 			s := row4[0][threadX]
-//line multiply_vector.go:236
 			if threadX >= d && row5[threadX] == row {
 				s += row6[threadX]
 			}
@@ -9936,9 +9957,8 @@ func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:235:40000
+//line multiply_vector.go:256
 		s := sums[from][threadX]
-//line multiply_vector.go:236
 		if threadX >= d && own[threadX-d] == row {
 			s += sums[from][threadX-d]
 		}
@@ -9947,27 +9967,27 @@ func quernRow2FoldCarries_float64(r *host.Run, rows2 []int32, first2 int, sums *
 }
 
 //go:noinline
-//line quern_gen.go:9951:1
-func quernRow3FoldCarries_float64(r *host.Run, rows2 []int32, first3, blockX int, foldedRows []int32, folded []float64, sums *[2][256]float64, from int, own *[256]int32, y []float64, alpha float64) {
-	rowRow := (*[256]int32)(rows2[first3:])
+//line quern_gen.go:9971:1
+func quernRow3FoldCarries_float64(r *host.Run, rows []int32, first3, blockX int, foldedRows []int32, folded []float64, sums *[2][256]float64, from int, own *[256]int32, y []float64, alpha float64) {
+	rowRow := (*[256]int32)(rows[first3:])
 	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
 		row8 := (*[1][256]float64)(sums[from:])
 		row9 := (*[256]int32)(own[1:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			row := rowRow[threadX]
-//line multiply_vector.go:243
+//line multiply_vector.go:264
 			if threadX == 255 {
 				if blockX < len(foldedRows) && blockX < len(folded) {
 					_ = foldedRows[blockX]
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 					_ = folded[blockX]
 					t13 := row
 					t14 := row8[0][threadX]
 					foldedRows[blockX] = t13
 					folded[blockX] = t14
 				}
-//line multiply_vector.go:247
+//line multiply_vector.go:268
 				continue
 			}
 			if row9[threadX] != row && int(row) < len(y) {
@@ -9979,18 +9999,18 @@ func quernRow3FoldCarries_float64(r *host.Run, rows2 []int32, first3, blockX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:243
+//line multiply_vector.go:264
 		if threadX == 255 {
 			if blockX < len(foldedRows) && blockX < len(folded) {
 				_ = foldedRows[blockX]
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				_ = folded[blockX]
 				t13 := row
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				t14 := sums[from][threadX]
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				foldedRows[blockX] = t13
-//line multiply_vector.go:245
+//line multiply_vector.go:266
 				folded[blockX] = t14
 			}
 			continue
@@ -10001,7 +10021,7 @@ func quernRow3FoldCarries_float64(r *host.Run, rows2 []int32, first3, blockX int
 	}
 }
 
-//line quern_gen.go:10005:1
+//line quern_gen.go:10025:1
 func quernPlainFindDiagonal(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_findDiagonal(t, v0, v1, v2, v3) })
@@ -10135,7 +10155,7 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal, start, index, flaw [
 //line precondition_ilu.go:46:50000
 }
 
-//line quern_gen.go:10139:1
+//line quern_gen.go:10159:1
 func quernPlainFactorWarps_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -10298,7 +10318,7 @@ func quernHostFactorWarps_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10302:1
+//line quern_gen.go:10322:1
 func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -10335,7 +10355,7 @@ func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) 
 }
 
 //go:noinline
-//line quern_gen.go:10339:1
+//line quern_gen.go:10359:1
 func quernRow2FactorWarps_float32(r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -10364,7 +10384,7 @@ func quernRow2FactorWarps_float32(r *host.Run, sync []uint32, j int) {
 }
 
 //go:noinline
-//line quern_gen.go:10368:1
+//line quern_gen.go:10388:1
 func quernRow3FactorWarps_float32(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
@@ -10379,7 +10399,7 @@ func quernRow3FactorWarps_float32(r *host.Run, t6s []int, first int, diagonal []
 }
 
 //go:noinline
-//line quern_gen.go:10383:1
+//line quern_gen.go:10403:1
 func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float32, t5 float32) {
 	t6Row := (*[32]int)(t6s[first2:])
 	for threadX := range 32 {
@@ -10431,7 +10451,7 @@ func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index 
 }
 
 //go:noinline
-//line quern_gen.go:10435:1
+//line quern_gen.go:10455:1
 func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32) {
 	firstX2 := 0
 	count2 := 1 - firstX2
@@ -10464,7 +10484,7 @@ func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32
 }
 
 //go:noinline
-//line quern_gen.go:10468:1
+//line quern_gen.go:10488:1
 func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []int32, row2 int, sync []uint32) {
 	firstX3 := 0
 	count3 := 1 - firstX3
@@ -10512,7 +10532,7 @@ func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []
 //line precondition_ilu.go:86:50000
 }
 
-//line quern_gen.go:10516:1
+//line quern_gen.go:10536:1
 func quernPlainFactorWarps_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -10675,7 +10695,7 @@ func quernHostFactorWarps_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10679:1
+//line quern_gen.go:10699:1
 func quernRow1FactorWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -10712,7 +10732,7 @@ func quernRow1FactorWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) 
 }
 
 //go:noinline
-//line quern_gen.go:10716:1
+//line quern_gen.go:10736:1
 func quernRow2FactorWarps_float64(r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -10741,7 +10761,7 @@ func quernRow2FactorWarps_float64(r *host.Run, sync []uint32, j int) {
 }
 
 //go:noinline
-//line quern_gen.go:10745:1
+//line quern_gen.go:10765:1
 func quernRow3FactorWarps_float64(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
@@ -10756,7 +10776,7 @@ func quernRow3FactorWarps_float64(r *host.Run, t6s []int, first int, diagonal []
 }
 
 //go:noinline
-//line quern_gen.go:10760:1
+//line quern_gen.go:10780:1
 func quernRow4FactorWarps_float64(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float64, t5 float64) {
 	t6Row := (*[32]int)(t6s[first2:])
 	for threadX := range 32 {
@@ -10808,7 +10828,7 @@ func quernRow4FactorWarps_float64(r *host.Run, t6s []int, first2, t7 int, index 
 }
 
 //go:noinline
-//line quern_gen.go:10812:1
+//line quern_gen.go:10832:1
 func quernRow5FactorWarps_float64(r *host.Run, value []float64, k int, l float64) {
 	firstX2 := 0
 	count2 := 1 - firstX2
@@ -10841,7 +10861,7 @@ func quernRow5FactorWarps_float64(r *host.Run, value []float64, k int, l float64
 }
 
 //go:noinline
-//line quern_gen.go:10845:1
+//line quern_gen.go:10865:1
 func quernRow6FactorWarps_float64(r *host.Run, value []float64, own int, flaw []int32, row2 int, sync []uint32) {
 	firstX3 := 0
 	count3 := 1 - firstX3
@@ -10889,7 +10909,7 @@ func quernRow6FactorWarps_float64(r *host.Run, value []float64, own int, flaw []
 //line precondition_ilu.go:86:50000
 }
 
-//line quern_gen.go:10893:1
+//line quern_gen.go:10913:1
 func quernPlainFactorAll_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float32(t, v0, v1, v2, v3, v4) })
@@ -11134,7 +11154,7 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 //line precondition_ilu.go:108:50000
 }
 
-//line quern_gen.go:11138:1
+//line quern_gen.go:11158:1
 func quernPlainFactorAll_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float64(t, v0, v1, v2, v3, v4) })
@@ -11379,7 +11399,7 @@ func quernRow1FactorAll_float64(r *host.Run, base, t1 int, start, diagonal, inde
 //line precondition_ilu.go:108:50000
 }
 
-//line quern_gen.go:11383:1
+//line quern_gen.go:11403:1
 func quernPlainInverseDiagonal_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float32(t, v0, v1, v2, v3) })
@@ -11499,7 +11519,7 @@ func quernRow1InverseDiagonal_float32(r *host.Run, base int, inverse []float32, 
 //line precondition_jacobi.go:30:70000
 }
 
-//line quern_gen.go:11503:1
+//line quern_gen.go:11523:1
 func quernPlainInverseDiagonal_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float64(t, v0, v1, v2, v3) })
@@ -11619,7 +11639,7 @@ func quernRow1InverseDiagonal_float64(r *host.Run, base int, inverse []float64, 
 //line precondition_jacobi.go:30:70000
 }
 
-//line quern_gen.go:11623:1
+//line quern_gen.go:11643:1
 func quernPlainScale_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scale_float32(t, v0, v1, v2) })
@@ -11683,7 +11703,7 @@ func quernRow1Scale_float32(r *host.Run, base int, z, d, r2 []float32, width int
 //line precondition_jacobi.go:39:70000
 }
 
-//line quern_gen.go:11687:1
+//line quern_gen.go:11707:1
 func quernPlainScale_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scale_float64(t, v0, v1, v2) })
@@ -11747,7 +11767,7 @@ func quernRow1Scale_float64(r *host.Run, base int, z, d, r2 []float64, width int
 //line precondition_jacobi.go:39:70000
 }
 
-//line quern_gen.go:11751:1
+//line quern_gen.go:11771:1
 func quernPlainStartCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_startCG(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -11832,7 +11852,7 @@ func quernHostStartCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11836:1
+//line quern_gen.go:11856:1
 func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -11840,7 +11860,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(bb); i += 32 {
+		for i := threadX & 31; i < n && i < len(bb); i += 32 {
 //line dot.go:65:10000
 			sum += bb[i]
 //line dot.go:66:10000
@@ -11853,7 +11873,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:11857:1
+//line quern_gen.go:11877:1
 func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
@@ -11868,7 +11888,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 
 //line dot.go:63:10000
 		var sum2 float64
 //line dot.go:64:10000
-		for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 //line dot.go:65:10000
 			sum2 += rr[i2]
 //line dot.go:66:10000
@@ -11883,7 +11903,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 
 }
 
 //go:noinline
-//line quern_gen.go:11887:1
+//line quern_gen.go:11907:1
 func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3 []float64, n int, rz []float64) {
 	t8Row := (*[32]float64)(t8s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
@@ -11898,7 +11918,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3
 //line dot.go:63:10000
 		var sum3 float64
 //line dot.go:64:10000
-		for i3 := (threadX + first3) & 31; i3 < n && i3 < len(rz); i3 += 32 {
+		for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
 //line dot.go:65:10000
 			sum3 += rz[i3]
 //line dot.go:66:10000
@@ -11913,7 +11933,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3
 }
 
 //go:noinline
-//line quern_gen.go:11917:1
+//line quern_gen.go:11937:1
 func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, state []float64, value float64, history []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	t8Row := (*[32]float64)(t8s[first4:])
@@ -11988,7 +12008,7 @@ func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, 
 //line solve_cg.go:43:80000
 }
 
-//line quern_gen.go:11992:1
+//line quern_gen.go:12012:1
 func quernPlainAlphaCG(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_alphaCG(t, v0, v1, v2) })
@@ -12030,7 +12050,7 @@ func quernHostAlphaCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12034:1
+//line quern_gen.go:12054:1
 func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -12038,7 +12058,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(pq); i += 32 {
+		for i := threadX & 31; i < n && i < len(pq); i += 32 {
 //line dot.go:65:10000
 			sum += pq[i]
 //line dot.go:66:10000
@@ -12051,7 +12071,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:12055:1
+//line quern_gen.go:12075:1
 func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []float64) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -12090,7 +12110,7 @@ func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []flo
 //line solve_cg.go:62:80000
 }
 
-//line quern_gen.go:12094:1
+//line quern_gen.go:12114:1
 func quernPlainStepCG_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float32(t, v0, v1, v2, v3, v4) })
@@ -12164,7 +12184,7 @@ func quernRow1StepCG_float32(r *host.Run, state []float64, base int, x, p, r2, q
 //line solve_cg.go:73:80000
 }
 
-//line quern_gen.go:12168:1
+//line quern_gen.go:12188:1
 func quernPlainStepCG_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float64(t, v0, v1, v2, v3, v4) })
@@ -12238,7 +12258,7 @@ func quernRow1StepCG_float64(r *host.Run, state []float64, base int, x, p, r2, q
 //line solve_cg.go:73:80000
 }
 
-//line quern_gen.go:12242:1
+//line quern_gen.go:12262:1
 func quernPlainBetaCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_betaCG(t, v0, v1, v2, v3, v4, v5) })
@@ -12302,7 +12322,7 @@ func quernHostBetaCG(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12306:1
+//line quern_gen.go:12326:1
 func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -12310,7 +12330,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(rr); i += 32 {
+		for i := threadX & 31; i < n && i < len(rr); i += 32 {
 //line dot.go:65:10000
 			sum += rr[i]
 //line dot.go:66:10000
@@ -12323,7 +12343,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
 }
 
 //go:noinline
-//line quern_gen.go:12327:1
+//line quern_gen.go:12347:1
 func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rz []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
@@ -12338,7 +12358,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 [
 //line dot.go:63:10000
 		var sum2 float64
 //line dot.go:64:10000
-		for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rz); i2 += 32 {
+		for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
 //line dot.go:65:10000
 			sum2 += rz[i2]
 //line dot.go:66:10000
@@ -12353,7 +12373,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 [
 }
 
 //go:noinline
-//line quern_gen.go:12357:1
+//line quern_gen.go:12377:1
 func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2, state []float64, iteration int, history []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
@@ -12402,7 +12422,7 @@ func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2, state 
 //line solve_cg.go:96:80000
 }
 
-//line quern_gen.go:12406:1
+//line quern_gen.go:12426:1
 func quernPlainTurnCG_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float32(t, v0, v1, v2) })
@@ -12469,7 +12489,7 @@ func quernRow1TurnCG_float32(r *host.Run, base int, p []float32, state []float64
 //line solve_cg.go:105:80000
 }
 
-//line quern_gen.go:12473:1
+//line quern_gen.go:12493:1
 func quernPlainTurnCG_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float64(t, v0, v1, v2) })
@@ -12536,7 +12556,7 @@ func quernRow1TurnCG_float64(r *host.Run, base int, p, state, z []float64, width
 //line solve_cg.go:105:80000
 }
 
-//line quern_gen.go:12540:1
+//line quern_gen.go:12560:1
 func quernPlainStartGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_startGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -12604,7 +12624,7 @@ func quernHostStartGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12608:1
+//line quern_gen.go:12628:1
 func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first2:])
 	for threadX := range 32 {
@@ -12612,7 +12632,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float6
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first2) & 31; i < n && i < len(bb); i += 32 {
+		for i := threadX & 31; i < n && i < len(bb); i += 32 {
 //line dot.go:65:10000
 			sum += bb[i]
 //line dot.go:66:10000
@@ -12625,7 +12645,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float6
 }
 
 //go:noinline
-//line quern_gen.go:12629:1
+//line quern_gen.go:12649:1
 func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
@@ -12640,7 +12660,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sum
 //line dot.go:63:10000
 		var sum2 float64
 //line dot.go:64:10000
-		for i2 := (threadX + first3) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 //line dot.go:65:10000
 			sum2 += rr[i2]
 //line dot.go:66:10000
@@ -12655,7 +12675,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sum
 }
 
 //go:noinline
-//line quern_gen.go:12659:1
+//line quern_gen.go:12679:1
 func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
@@ -12734,7 +12754,7 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 //line solve_gmres.go:62:90000
 }
 
-//line quern_gen.go:12738:1
+//line quern_gen.go:12758:1
 func quernPlainUnitGMRES_float32(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float32(t, v0, v1, v2) })
@@ -12797,7 +12817,7 @@ func quernRow1UnitGMRES_float32(r *host.Run, base int, v, w []float32, state []f
 //line solve_gmres.go:71:90000
 }
 
-//line quern_gen.go:12801:1
+//line quern_gen.go:12821:1
 func quernPlainUnitGMRES_float64(r *host.Run) {
 	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float64(t, v0, v1, v2) })
@@ -12860,7 +12880,7 @@ func quernRow1UnitGMRES_float64(r *host.Run, base int, v, w, state []float64, wi
 //line solve_gmres.go:71:90000
 }
 
-//line quern_gen.go:12864:1
+//line quern_gen.go:12884:1
 func quernPlainSumGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_sumGMRES(t, v0, v1, v2, v3, v4, v5) })
@@ -12918,7 +12938,7 @@ func quernHostSumGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12922:1
+//line quern_gen.go:12942:1
 func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -12926,7 +12946,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) 
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(t3); i += 32 {
+		for i := threadX & 31; i < n && i < len(t3); i += 32 {
 //line dot.go:65:10000
 			sum += t3[i]
 //line dot.go:66:10000
@@ -12939,7 +12959,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) 
 }
 
 //go:noinline
-//line quern_gen.go:12943:1
+//line quern_gen.go:12963:1
 func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenberg, blockX int, small []float64, second bool, column int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -12974,7 +12994,7 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 //line solve_gmres.go:87:90000
 }
 
-//line quern_gen.go:12978:1
+//line quern_gen.go:12998:1
 func quernPlainSubtractGMRES_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float32(t, v0, v1, v2, v3, v4) })
@@ -13058,7 +13078,7 @@ func quernHostSubtractGMRES_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13062:1
+//line quern_gen.go:13082:1
 func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13093,7 +13113,7 @@ func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13097:1
+//line quern_gen.go:13117:1
 func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v int, small []float64, basis []float32, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13172,7 +13192,7 @@ func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13176:1
+//line quern_gen.go:13196:1
 func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v2 int, small []float64, basis []float32, start9, start10 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13224,7 +13244,7 @@ func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13228:1
+//line quern_gen.go:13248:1
 func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13266,7 +13286,7 @@ func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 //line solve_gmres.go:100:90000
 }
 
-//line quern_gen.go:13270:1
+//line quern_gen.go:13290:1
 func quernPlainSubtractGMRES_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float64(t, v0, v1, v2, v3, v4) })
@@ -13350,7 +13370,7 @@ func quernHostSubtractGMRES_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13354:1
+//line quern_gen.go:13374:1
 func quernRow1SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13385,7 +13405,7 @@ func quernRow1SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13389:1
+//line quern_gen.go:13409:1
 func quernRow2SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v int, small, basis []float64, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13464,7 +13484,7 @@ func quernRow2SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13468:1
+//line quern_gen.go:13488:1
 func quernRow3SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v2 int, small, basis []float64, start9, start10 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13516,7 +13536,7 @@ func quernRow3SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 }
 
 //go:noinline
-//line quern_gen.go:13520:1
+//line quern_gen.go:13540:1
 func quernRow4SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -13558,7 +13578,7 @@ func quernRow4SubtractGMRES_float64(r *host.Run, sums []float64, width, base int
 //line solve_gmres.go:100:90000
 }
 
-//line quern_gen.go:13562:1
+//line quern_gen.go:13582:1
 func quernPlainRotateGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -13606,7 +13626,7 @@ func quernHostRotateGMRES(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13610:1
+//line quern_gen.go:13630:1
 func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
@@ -13614,7 +13634,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float6
 //line dot.go:63:10000
 		var sum float64
 //line dot.go:64:10000
-		for i := (threadX + first) & 31; i < n && i < len(ww); i += 32 {
+		for i := threadX & 31; i < n && i < len(ww); i += 32 {
 //line dot.go:65:10000
 			sum += ww[i]
 //line dot.go:66:10000
@@ -13627,7 +13647,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float6
 }
 
 //go:noinline
-//line quern_gen.go:13631:1
+//line quern_gen.go:13651:1
 func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state []float64, h hessenberg, column int, small []float64, iteration int, history []float64, t40 int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
@@ -13709,7 +13729,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		if !(length > 0) {
 //line solve_gmres.go:127:90000
 			state[4] = 4
-//line solve_gmres.go:128:90000
+//line solve_gmres.go:128
 			if length != length {
 //line solve_gmres.go:129:90000
 				state[4] = 3
@@ -13719,7 +13739,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 			history[iteration] = history[iteration-1]
 //line solve_gmres.go:132:90000
 			continue
-//line solve_gmres.go:133:90000
+//line solve_gmres.go:133
 		}
 //line solve_gmres.go:134:90000
 		t19 := x / length
@@ -13783,7 +13803,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		r2 := s2 * g * (s2 * g)
 //line solve_gmres.go:141:90000
 		history[iteration] = r2
-//line solve_gmres.go:142
+//line solve_gmres.go:142:90000
 		if r2 <= state[3] {
 //line solve_gmres.go:143:90000
 			state[4] = 1
@@ -13793,12 +13813,12 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 			state[4] = 3
 //line solve_gmres.go:146:90000
 		}
-//line solve_gmres.go:147:90000
+//line solve_gmres.go:147
 	}
 //line solve_gmres.go:148:90000
 }
 
-//line quern_gen.go:13802:1
+//line quern_gen.go:13822:1
 func quernPlainSolveGMRES(r *host.Run) {
 	v0, v1, v2 := host.Value[hessenberg](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_solveGMRES(t, v0, v1, v2) })
@@ -13952,7 +13972,7 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 //line solve_gmres.go:165:90000
 }
 
-//line quern_gen.go:13956:1
+//line quern_gen.go:13976:1
 func quernPlainCombineGMRES_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -13992,7 +14012,7 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line solve_gmres.go:172
+//line solve_gmres.go:172:90000
 				var sum float64
 //line solve_gmres.go:173:90000
 				t1 := host.Int64[int](state[1])
@@ -14012,9 +14032,8 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 					sum += small[result0] * float64(basis[v*len(u)+i])
 //line solve_gmres.go:175:90000
 				}
-//line solve_gmres.go:176:90000
+//line solve_gmres.go:176
 				if add {
-//line solve_gmres.go:177:90000
 					sum += float64(row[threadX])
 //line solve_gmres.go:178:90000
 				}
@@ -14034,8 +14053,9 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 		r.ThreadIdx.X = threadX
 //line solve_gmres.go:186:90000
 		i := base + threadX
-//line solve_gmres.go:171
+//line solve_gmres.go:171:90000
 		if i < len(u) {
+//line solve_gmres.go:172:90000
 			var sum float64
 //line solve_gmres.go:173:90000
 			t1 := host.Int64[int](state[1])
@@ -14055,9 +14075,8 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 				sum += small[result0] * float64(basis[v*len(u)+i])
 //line solve_gmres.go:175:90000
 			}
-//line solve_gmres.go:176:90000
+//line solve_gmres.go:176
 			if add {
-//line solve_gmres.go:177:90000
 				sum += float64(u[i])
 //line solve_gmres.go:178:90000
 			}
@@ -14070,7 +14089,7 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 //line solve_gmres.go:182:90000
 }
 
-//line quern_gen.go:14074:1
+//line quern_gen.go:14093:1
 func quernPlainCombineGMRES_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -14110,7 +14129,7 @@ func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line solve_gmres.go:172
+//line solve_gmres.go:172:90000
 				var sum float64
 //line solve_gmres.go:173:90000
 				t1 := host.Int64[int](state[1])
@@ -14130,9 +14149,8 @@ func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h 
 					sum += small[result0] * float64(basis[v*len(u)+i])
 //line solve_gmres.go:175:90000
 				}
-//line solve_gmres.go:176:90000
+//line solve_gmres.go:176
 				if add {
-//line solve_gmres.go:177:90000
 					sum += float64(row[threadX])
 //line solve_gmres.go:178:90000
 				}
@@ -14152,8 +14170,9 @@ func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h 
 		r.ThreadIdx.X = threadX
 //line solve_gmres.go:186:90000
 		i := base + threadX
-//line solve_gmres.go:171
+//line solve_gmres.go:171:90000
 		if i < len(u) {
+//line solve_gmres.go:172:90000
 			var sum float64
 //line solve_gmres.go:173:90000
 			t1 := host.Int64[int](state[1])
@@ -14173,9 +14192,8 @@ func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h 
 				sum += small[result0] * float64(basis[v*len(u)+i])
 //line solve_gmres.go:175:90000
 			}
-//line solve_gmres.go:176:90000
+//line solve_gmres.go:176
 			if add {
-//line solve_gmres.go:177:90000
 				sum += float64(u[i])
 //line solve_gmres.go:178:90000
 			}
@@ -14188,7 +14206,7 @@ func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h 
 //line solve_gmres.go:182:90000
 }
 
-//line quern_gen.go:14192:1
+//line quern_gen.go:14210:1
 func quernPlainAddVector_float32(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_addVector_float32(t, v0, v1) })
@@ -14250,7 +14268,7 @@ func quernRow1AddVector_float32(r *host.Run, base int, x, y []float32, width int
 //line solve_gmres.go:191:90000
 }
 
-//line quern_gen.go:14254:1
+//line quern_gen.go:14272:1
 func quernPlainAddVector_float64(r *host.Run) {
 	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_addVector_float64(t, v0, v1) })
@@ -14312,7 +14330,7 @@ func quernRow1AddVector_float64(r *host.Run, base int, x, y []float64, width int
 //line solve_gmres.go:191:90000
 }
 
-//line quern_gen.go:14316:1
+//line quern_gen.go:14334:1
 func quernPlainCountTiles(r *host.Run) {
 	v0, v1, v2 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_countTiles(t, v0, v1, v2) })
@@ -14358,7 +14376,7 @@ func quernRow1CountTiles(r *host.Run, count *[256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:14362:1
+//line quern_gen.go:14380:1
 func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32, shift uint) {
 	if start >= -1<<61 && start <= 1<<61 {
 		count3 := min(len(keys)-start, 256)
@@ -14396,7 +14414,7 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 }
 
 //go:noinline
-//line quern_gen.go:14400:1
+//line quern_gen.go:14418:1
 func quernRow3CountTiles(r *host.Run, counts []int32, gridX, blockX int, count *[256]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -14407,7 +14425,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX, blockX int, count *
 //line sort.go:33:100000
 }
 
-//line quern_gen.go:14411:1
+//line quern_gen.go:14429:1
 func quernPlainMoveTiles(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_moveTiles(t, v0, v1, v2, v3, v4, v5) })
@@ -14523,7 +14541,7 @@ func quernHostMoveTiles(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14527:1
+//line quern_gen.go:14545:1
 func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX, blockX int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -14535,7 +14553,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX, bl
 }
 
 //go:noinline
-//line quern_gen.go:14539:1
+//line quern_gen.go:14557:1
 func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 //line sort.go:42:100000
 	clear(warps[0][0:256])
@@ -14557,7 +14575,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:14561:1
+//line quern_gen.go:14579:1
 func quernRow3MoveTiles(r *host.Run, is []int, first int, digits, keys2 []int32, start int, keys []int32, shift uint) {
 	iRow := (*[256]int)(is[first:])
 	digitRow := (*[256]int32)(digits[first:])
@@ -14590,7 +14608,7 @@ func quernRow3MoveTiles(r *host.Run, is []int, first int, digits, keys2 []int32,
 }
 
 //go:noinline
-//line quern_gen.go:14594:1
+//line quern_gen.go:14612:1
 func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
 	digitRow := (*[256]int32)(digits[first2:])
 	matchAnyRow := (*[256]uint32)(matchAnys[first2:])
@@ -14602,11 +14620,11 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 //line sort.go:51:100000
 		same := matchAny
 //line sort.go:52:100000
-		rank := int32(bits.OnesCount32(same & (c<<((threadX+first2)&31) - 1)))
+		rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
 //line sort.go:53:100000
 		if rank == 0 && digit < 256 {
 //line sort.go:54:100000
-			warps[(threadX+first2)>>5][digit] = int32(bits.OnesCount32(same))
+			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 //line sort.go:55:100000
 		}
 //line sort.go:56:100000
@@ -14617,7 +14635,7 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 }
 
 //go:noinline
-//line quern_gen.go:14621:1
+//line quern_gen.go:14639:1
 func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 	for threadX := range 256 {
 //line sort.go:57:100000
@@ -14678,7 +14696,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:14682:1
+//line quern_gen.go:14700:1
 func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks []int32, warps *[8][256]int32, keysOut, numbersOut, numbers []int32) {
 	iRow := (*[256]int)(is[first3:])
 	digitRow := (*[256]int32)(digits[first3:])
@@ -14693,7 +14711,7 @@ func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks 
 //line sort.go:65:100000
 		if digit < 256 {
 //line sort.go:66:100000
-			to := int(warps[(threadX+first3)>>5][digit] + rank)
+			to := int(warps[threadX>>5][digit] + rank)
 //line sort.go:67:100000
 			keysOut[to] = key
 //line sort.go:68:100000
@@ -14705,7 +14723,7 @@ func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks 
 //line sort.go:71:100000
 }
 
-//line quern_gen.go:14709:1
+//line quern_gen.go:14727:1
 func quernPlainCountParts(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts(t, v0, v1, v2, v3) })
@@ -14756,7 +14774,7 @@ func quernRow1CountParts(r *host.Run, base, base2 int, keys []int32, shift uint,
 //line sort.go:87:100000
 }
 
-//line quern_gen.go:14760:1
+//line quern_gen.go:14778:1
 func quernPlainMoveParts(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -14818,7 +14836,7 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX, blockX, base, base2 
 //line sort.go:103:100000
 }
 
-//line quern_gen.go:14822:1
+//line quern_gen.go:14840:1
 func quernPlainTotals(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_totals(t, v0, v1) })
@@ -14884,7 +14902,7 @@ func quernHostTotals(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14888:1
+//line quern_gen.go:14906:1
 func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, base2, base3, base4, base5, base6, base7, base8 int) {
 	sumRow := (*[256]int32)(sums2[first:])
 	if base >= 0 && 2048 <= len(x)-base {
@@ -15034,7 +15052,7 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, bas
 }
 
 //go:noinline
-//line quern_gen.go:15038:1
+//line quern_gen.go:15056:1
 func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32, partial *[8]int32) {
 	reduceAddRow := (*[256]int32)(reduceAdds[first2:])
 	sumRow2 := (*[256]int32)(sums3[first2:])
@@ -15044,9 +15062,9 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 //line sort.go:122:100000
 		sum2 := reduceAdd
 //line sort.go:123:100000
-		if (threadX+first2)&31 == 0 {
+		if threadX&31 == 0 {
 //line sort.go:124:100000
-			partial[(threadX+first2)>>5] = sum2
+			partial[threadX>>5] = sum2
 //line sort.go:125:100000
 		}
 //line sort.go:126:100000
@@ -15057,7 +15075,7 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 }
 
 //go:noinline
-//line quern_gen.go:15061:1
+//line quern_gen.go:15079:1
 func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, sums []int32, blockX int) {
 	firstX := 0
 	count2 := 1 - firstX
@@ -15167,7 +15185,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 //line sort.go:135:100000
 }
 
-//line quern_gen.go:15171:1
+//line quern_gen.go:15189:1
 func quernPlainScan(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scan(t, v0, v1, v2) })
@@ -15312,7 +15330,7 @@ func quernHostScan(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15316:1
+//line quern_gen.go:15334:1
 func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, start int, x []int32) {
 	atRow := (*[256]int)(ats[first:])
 	sumRow := (*[256]int32)(sums[first:])
@@ -15433,7 +15451,7 @@ func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, 
 }
 
 //go:noinline
-//line quern_gen.go:15437:1
+//line quern_gen.go:15455:1
 func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, prefixs []int32, warps *[8]int32) {
 	sumRow := (*[256]int32)(sums[first2:])
 	scanExclusiveAddRow := (*[256]int32)(scanExclusiveAdds[first2:])
@@ -15445,9 +15463,9 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, pre
 //line sort.go:157:100000
 		prefix := scanExclusiveAdd
 //line sort.go:158:100000
-		if (threadX+first2)&31 == 31 {
+		if threadX&31 == 31 {
 //line sort.go:159:100000
-			warps[(threadX+first2)>>5] = prefix + sum
+			warps[threadX>>5] = prefix + sum
 //line sort.go:160:100000
 		}
 //line sort.go:161:100000
@@ -15458,7 +15476,7 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, pre
 }
 
 //go:noinline
-//line quern_gen.go:15462:1
+//line quern_gen.go:15480:1
 func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, s, s2, s3, s4, s5, s6, s7, s8, carry int32, x []int32) {
 	atRow := (*[256]int)(ats[first3:])
 	prefixRow := (*[256]int32)(prefixs[first3:])
@@ -15481,49 +15499,49 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 0 {
+		if threadX>>5 > 0 {
 //line sort.go:165:100000
 			prefix += s
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 1 {
+		if threadX>>5 > 1 {
 //line sort.go:165:100000
 			prefix += s2
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 2 {
+		if threadX>>5 > 2 {
 //line sort.go:165:100000
 			prefix += s3
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 3 {
+		if threadX>>5 > 3 {
 //line sort.go:165:100000
 			prefix += s4
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 4 {
+		if threadX>>5 > 4 {
 //line sort.go:165:100000
 			prefix += s5
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 5 {
+		if threadX>>5 > 5 {
 //line sort.go:165:100000
 			prefix += s6
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 6 {
+		if threadX>>5 > 6 {
 //line sort.go:165:100000
 			prefix += s7
 //line sort.go:166:100000
 		}
 //line sort.go:164:100000
-		if (threadX+first3)>>5 > 7 {
+		if threadX>>5 > 7 {
 //line sort.go:165:100000
 			prefix += s8
 //line sort.go:166:100000
@@ -15599,7 +15617,7 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_
 //line sort.go:176:100000
 }
 
-//line quern_gen.go:15603:1
+//line quern_gen.go:15621:1
 func quernPlainScanAll(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_scanAll(t, v0) })
@@ -15676,7 +15694,7 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 //line sort.go:195:100000
 }
 
-//line quern_gen.go:15680:1
+//line quern_gen.go:15698:1
 func quernPlainEnumerate(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_enumerate(t, v0) })
@@ -15737,7 +15755,7 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 //line sort.go:204:100000
 }
 
-//line quern_gen.go:15741:1
+//line quern_gen.go:15759:1
 func quernPlainSolveWarps_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[uint32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -15856,7 +15874,7 @@ func quernHostSolveWarps_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15860:1
+//line quern_gen.go:15878:1
 func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -15893,7 +15911,7 @@ func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 }
 
 //go:noinline
-//line quern_gen.go:15897:1
+//line quern_gen.go:15915:1
 func quernRow2SolveWarps_float32(r *host.Run, sums []float32, first int, diagonals []float32) {
 	sumRow := (*[32]float32)(sums[first:])
 	diagonalRow := (*[32]float32)(diagonals[first:])
@@ -15905,7 +15923,7 @@ func quernRow2SolveWarps_float32(r *host.Run, sums []float32, first int, diagona
 }
 
 //go:noinline
-//line quern_gen.go:15909:1
+//line quern_gen.go:15927:1
 func quernRow3SolveWarps_float32(r *host.Run, sums []float32, first2 int, diagonals []float32, start []int32, row2, end int, index []int32, value []float32, upper bool, sync []uint32, x []float32) {
 	sumRow := (*[32]float32)(sums[first2:])
 	diagonalRow := (*[32]float32)(diagonals[first2:])
@@ -15965,7 +15983,7 @@ func quernRow3SolveWarps_float32(r *host.Run, sums []float32, first2 int, diagon
 }
 
 //go:noinline
-//line quern_gen.go:15969:1
+//line quern_gen.go:15987:1
 func quernRow4SolveWarps_float32(r *host.Run, reduceAdds []float32, first3 int, t6s []float32) {
 	reduceAddRow := (*[32]float32)(reduceAdds[first3:])
 	t6Row := (*[32]float32)(t6s[first3:])
@@ -15975,7 +15993,7 @@ func quernRow4SolveWarps_float32(r *host.Run, reduceAdds []float32, first3 int, 
 }
 
 //go:noinline
-//line quern_gen.go:15979:1
+//line quern_gen.go:15997:1
 func quernRow5SolveWarps_float32(r *host.Run, t6s []float32, first4 int, reduceAdds2, b []float32, row2 int, unit bool, x []float32, sync []uint32) {
 	t6Row := (*[32]float32)(t6s[first4:])
 	reduceAddRow2 := (*[32]float32)(reduceAdds2[first4:])
@@ -16010,7 +16028,7 @@ func quernRow5SolveWarps_float32(r *host.Run, t6s []float32, first4 int, reduceA
 //line triangular.go:56:60000
 }
 
-//line quern_gen.go:16014:1
+//line quern_gen.go:16032:1
 func quernPlainSolveWarps_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[uint32](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -16129,7 +16147,7 @@ func quernHostSolveWarps_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16133:1
+//line quern_gen.go:16151:1
 func quernRow1SolveWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
@@ -16166,7 +16184,7 @@ func quernRow1SolveWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
 }
 
 //go:noinline
-//line quern_gen.go:16170:1
+//line quern_gen.go:16188:1
 func quernRow2SolveWarps_float64(r *host.Run, sums []float64, first int, diagonals []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	diagonalRow := (*[32]float64)(diagonals[first:])
@@ -16178,7 +16196,7 @@ func quernRow2SolveWarps_float64(r *host.Run, sums []float64, first int, diagona
 }
 
 //go:noinline
-//line quern_gen.go:16182:1
+//line quern_gen.go:16200:1
 func quernRow3SolveWarps_float64(r *host.Run, sums []float64, first2 int, diagonals []float64, start []int32, row2, end int, index []int32, value []float64, upper bool, sync []uint32, x []float64) {
 	sumRow := (*[32]float64)(sums[first2:])
 	diagonalRow := (*[32]float64)(diagonals[first2:])
@@ -16238,7 +16256,7 @@ func quernRow3SolveWarps_float64(r *host.Run, sums []float64, first2 int, diagon
 }
 
 //go:noinline
-//line quern_gen.go:16242:1
+//line quern_gen.go:16260:1
 func quernRow4SolveWarps_float64(r *host.Run, reduceAdds []float64, first3 int, t6s []float64) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
 	t6Row := (*[32]float64)(t6s[first3:])
@@ -16248,7 +16266,7 @@ func quernRow4SolveWarps_float64(r *host.Run, reduceAdds []float64, first3 int, 
 }
 
 //go:noinline
-//line quern_gen.go:16252:1
+//line quern_gen.go:16270:1
 func quernRow5SolveWarps_float64(r *host.Run, t6s []float64, first4 int, reduceAdds2, b []float64, row2 int, unit bool, x []float64, sync []uint32) {
 	t6Row := (*[32]float64)(t6s[first4:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
@@ -16283,7 +16301,7 @@ func quernRow5SolveWarps_float64(r *host.Run, t6s []float64, first4 int, reduceA
 //line triangular.go:56:60000
 }
 
-//line quern_gen.go:16287:1
+//line quern_gen.go:16305:1
 func quernPlainSolveAll_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -16443,7 +16461,7 @@ func quernRow1SolveAll_float32(r *host.Run, base, t1 int, upper bool, x []float3
 //line triangular.go:86:60000
 }
 
-//line quern_gen.go:16447:1
+//line quern_gen.go:16465:1
 func quernPlainSolveAll_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float64(t, v0, v1, v2, v3, v4, v5, v6) })

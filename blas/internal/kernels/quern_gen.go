@@ -6906,9 +6906,9 @@ func quernRow5Sum_float32(r *host.Run, reduceAdds []float32, first5 int, warps *
 //line reduce.go:82
 		v2 := reduceAdd
 //line reduce.go:83:20000
-		if (threadX+first5)&31 == 0 {
+		if threadX&31 == 0 {
 //line reduce.go:84:20000
-			warps[(threadX+first5)>>5] = v2
+			warps[threadX>>5] = v2
 //line reduce.go:85:20000
 		}
 //line reduce.go:86:20000
@@ -7283,9 +7283,9 @@ func quernRow5Sum_float64(r *host.Run, reduceAdds []float64, first5 int, warps *
 //line reduce.go:82
 		v2 := reduceAdd
 //line reduce.go:83:20000
-		if (threadX+first5)&31 == 0 {
+		if threadX&31 == 0 {
 //line reduce.go:84:20000
-			warps[(threadX+first5)>>5] = v2
+			warps[threadX>>5] = v2
 //line reduce.go:85:20000
 		}
 //line reduce.go:86:20000
@@ -7548,8 +7548,8 @@ func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduce
 		reduceAdd3 := reduceAddRow3[threadX]
 //line reduce.go:184
 		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if (threadX+first6)&31 == 0 {
-			warps[(threadX+first6)>>5] = v2
+		if threadX&31 == 0 {
+			warps[threadX>>5] = v2
 		}
 	}
 }
@@ -7807,8 +7807,8 @@ func quernRow6Norm_float64(r *host.Run, reduceAdds []float64, first6 int, reduce
 		reduceAdd3 := reduceAddRow3[threadX]
 //line reduce.go:184
 		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if (threadX+first6)&31 == 0 {
-			warps[(threadX+first6)>>5] = v2
+		if threadX&31 == 0 {
+			warps[threadX>>5] = v2
 		}
 	}
 }
@@ -8094,9 +8094,9 @@ func quernRow7LargestOf_float32(r *host.Run, vs []Largest[float32], first7 int, 
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
 //line reduce.go:251:20000
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 //line reduce.go:252:20000
-			warps[(threadX+first7)>>5] = *v
+			warps[threadX>>5] = *v
 //line reduce.go:253:20000
 		}
 //line reduce.go:254:20000
@@ -8383,9 +8383,9 @@ func quernRow7LargestOf_float64(r *host.Run, vs []Largest[float64], first7 int, 
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
 //line reduce.go:251:20000
-		if (threadX+first7)&31 == 0 {
+		if threadX&31 == 0 {
 //line reduce.go:252:20000
-			warps[(threadX+first7)>>5] = *v
+			warps[threadX>>5] = *v
 //line reduce.go:253:20000
 		}
 //line reduce.go:254:20000
@@ -9539,10 +9539,10 @@ func quernRow6TensorF16(r *host.Run, givens []*[8]kernel.Float16, first7, start4
 	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:252:30000
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
 //line tensor.go:252:30000
@@ -9586,10 +9586,10 @@ func quernRow8TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16],
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
+		warp := threadX >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:255:30000
 		_ = fb[t132][t142]
 //line tensor.go:255:30000
@@ -9690,9 +9690,9 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
+		at4 := threadX & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -9709,7 +9709,7 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					result02 := threadX&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -10348,10 +10348,10 @@ func quernRow6TensorF16Wide(r *host.Run, givens []*[8]kernel.Float16, first7, st
 	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:252:30000
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
 //line tensor.go:252:30000
@@ -10395,10 +10395,10 @@ func quernRow8TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
+		warp := threadX >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:255:30000
 		_ = fb[t132][t142]
 //line tensor.go:255:30000
@@ -10499,9 +10499,9 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
+		at4 := threadX & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -10518,7 +10518,7 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					result02 := threadX&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -11157,10 +11157,10 @@ func quernRow6TensorBF16(r *host.Run, givens []*[8]kernel.BFloat16, first7, star
 	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:252:30000
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
 //line tensor.go:252:30000
@@ -11204,10 +11204,10 @@ func quernRow8TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
+		warp := threadX >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:255:30000
 		_ = fb[t132][t142]
 //line tensor.go:255:30000
@@ -11308,9 +11308,9 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
+		at4 := threadX & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -11327,7 +11327,7 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					result02 := threadX&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -11966,10 +11966,10 @@ func quernRow6TensorBF16Wide(r *host.Run, givens []*[8]kernel.BFloat16, first7, 
 	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:252:30000
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
 //line tensor.go:252:30000
@@ -12013,10 +12013,10 @@ func quernRow8TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFlo
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
+		warp := threadX >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:255:30000
 		_ = fb[t132][t142]
 //line tensor.go:255:30000
@@ -12117,9 +12117,9 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums []
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
+		at4 := threadX & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -12136,7 +12136,7 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums []
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					result02 := threadX&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -12775,10 +12775,10 @@ func quernRow6TensorTF32(r *host.Run, givens []*[4]float32, first7, start4, star
 	givenRow := (*[256]*[4]float32)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:252:30000
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
 //line tensor.go:252:30000
@@ -12822,10 +12822,10 @@ func quernRow8TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
+		warp := threadX >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:255:30000
 		_ = fb[t132][t142]
 //line tensor.go:255:30000
@@ -12926,9 +12926,9 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
+		at4 := threadX & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -12945,7 +12945,7 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					result02 := threadX&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -13579,10 +13579,10 @@ func quernRow6TensorS8(r *host.Run, givens []*[16]int8, first7, start4, start5 i
 	givenRow := (*[256]*[16]int8)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:252:30000
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
 //line tensor.go:252:30000
@@ -13626,10 +13626,10 @@ func quernRow8TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first9 int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
+		warp := threadX >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:255:30000
 		_ = fb[t132][t142]
 //line tensor.go:255:30000
@@ -13730,9 +13730,9 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
+		at4 := threadX & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -13749,7 +13749,7 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					result02 := threadX&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -14370,10 +14370,10 @@ func quernRow6TensorU8(r *host.Run, givens []*[16]uint8, first7, start4, start5 
 	givenRow := (*[256]*[16]uint8)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:252:30000
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
 //line tensor.go:252:30000
@@ -14417,10 +14417,10 @@ func quernRow8TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first9 in
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
+		warp := threadX >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
+		t17 := threadX & 31 % 16
+		t27 := threadX & 31 / 16
 //line tensor.go:255:30000
 		_ = fb[t132][t142]
 //line tensor.go:255:30000
@@ -14521,9 +14521,9 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
+		warp := threadX >> 5
 		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
+		at4 := threadX & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -14540,7 +14540,7 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					result02 := threadX&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -14728,11 +14728,10 @@ func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows i
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -14768,7 +14767,7 @@ func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows i
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:14772:1
+//line quern_gen.go:14771:1
 func quernPlainTranspose_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14843,7 +14842,7 @@ func quernHostTranspose_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14847:1
+//line quern_gen.go:14846:1
 func quernRow1Transpose_uint16(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint16, from []uint16, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -14901,7 +14900,7 @@ func quernRow1Transpose_uint16(r *host.Run, iFirst, row, rows, column, columns i
 }
 
 //go:noinline
-//line quern_gen.go:14905:1
+//line quern_gen.go:14904:1
 func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows int, to []uint16, matrix, stepTo, strideTo int, tile *[32][33]uint16) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -14922,11 +14921,10 @@ func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows 
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -14962,7 +14960,7 @@ func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows 
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:14966:1
+//line quern_gen.go:14964:1
 func quernPlainTranspose_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -15037,7 +15035,7 @@ func quernHostTranspose_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15041:1
+//line quern_gen.go:15039:1
 func quernRow1Transpose_uint32(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint32, from []uint32, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -15095,7 +15093,7 @@ func quernRow1Transpose_uint32(r *host.Run, iFirst, row, rows, column, columns i
 }
 
 //go:noinline
-//line quern_gen.go:15099:1
+//line quern_gen.go:15097:1
 func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows int, to []uint32, matrix, stepTo, strideTo int, tile *[32][33]uint32) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -15116,11 +15114,10 @@ func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows 
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -15156,7 +15153,7 @@ func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows 
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:15160:1
+//line quern_gen.go:15157:1
 func quernPlainTranspose_uint64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint64](r, 6), host.Slice[uint64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -15231,7 +15228,7 @@ func quernHostTranspose_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15235:1
+//line quern_gen.go:15232:1
 func quernRow1Transpose_uint64(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint64, from []uint64, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -15289,7 +15286,7 @@ func quernRow1Transpose_uint64(r *host.Run, iFirst, row, rows, column, columns i
 }
 
 //go:noinline
-//line quern_gen.go:15293:1
+//line quern_gen.go:15290:1
 func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows int, to []uint64, matrix, stepTo, strideTo int, tile *[32][33]uint64) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -15310,11 +15307,10 @@ func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows 
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -15350,7 +15346,7 @@ func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows 
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:15354:1
+//line quern_gen.go:15350:1
 func quernPlainTransposeSquare_uint8(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint8(t, v0, v1, v2) })
@@ -15427,7 +15423,7 @@ func quernHostTransposeSquare_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15431:1
+//line quern_gen.go:15427:1
 func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint8, data []uint8, stride int, upper *[32][33]uint8) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15543,7 +15539,7 @@ func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, low
 }
 
 //go:noinline
-//line quern_gen.go:15547:1
+//line quern_gen.go:15543:1
 func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, data []uint8, stride int, upper, lower *[32][33]uint8) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15571,11 +15567,10 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -15625,15 +15620,13 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -15669,7 +15662,7 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:15673:1
+//line quern_gen.go:15666:1
 func quernPlainTransposeSquare_uint16(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint16](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint16(t, v0, v1, v2) })
@@ -15746,7 +15739,7 @@ func quernHostTransposeSquare_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15750:1
+//line quern_gen.go:15743:1
 func quernRow1TransposeSquare_uint16(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint16, data []uint16, stride int, upper *[32][33]uint16) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15862,7 +15855,7 @@ func quernRow1TransposeSquare_uint16(r *host.Run, iFirst, row, n, column int, lo
 }
 
 //go:noinline
-//line quern_gen.go:15866:1
+//line quern_gen.go:15859:1
 func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, data []uint16, stride int, upper, lower *[32][33]uint16) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15890,11 +15883,10 @@ func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, d
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -15944,15 +15936,13 @@ func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -15988,7 +15978,7 @@ func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:15992:1
+//line quern_gen.go:15982:1
 func quernPlainTransposeSquare_uint32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint32(t, v0, v1, v2) })
@@ -16065,7 +16055,7 @@ func quernHostTransposeSquare_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16069:1
+//line quern_gen.go:16059:1
 func quernRow1TransposeSquare_uint32(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint32, data []uint32, stride int, upper *[32][33]uint32) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16181,7 +16171,7 @@ func quernRow1TransposeSquare_uint32(r *host.Run, iFirst, row, n, column int, lo
 }
 
 //go:noinline
-//line quern_gen.go:16185:1
+//line quern_gen.go:16175:1
 func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, data []uint32, stride int, upper, lower *[32][33]uint32) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16209,11 +16199,10 @@ func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, d
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -16263,15 +16252,13 @@ func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -16307,7 +16294,7 @@ func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:16311:1
+//line quern_gen.go:16298:1
 func quernPlainTransposeSquare_uint64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint64(t, v0, v1, v2) })
@@ -16384,7 +16371,7 @@ func quernHostTransposeSquare_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16388:1
+//line quern_gen.go:16375:1
 func quernRow1TransposeSquare_uint64(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint64, data []uint64, stride int, upper *[32][33]uint64) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16500,7 +16487,7 @@ func quernRow1TransposeSquare_uint64(r *host.Run, iFirst, row, n, column int, lo
 }
 
 //go:noinline
-//line quern_gen.go:16504:1
+//line quern_gen.go:16491:1
 func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, data []uint64, stride int, upper, lower *[32][33]uint64) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16528,11 +16515,10 @@ func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, d
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -16582,15 +16568,13 @@ func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -16626,7 +16610,7 @@ func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:16630:1
+//line quern_gen.go:16614:1
 func quernPlainTrsm_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float32](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_trsm_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -16681,7 +16665,7 @@ func quernHostTrsm_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16685:1
+//line quern_gen.go:16669:1
 func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, rowA, columnA int, m *[32][32]float32) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
@@ -16745,7 +16729,7 @@ func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, 
 }
 
 //go:noinline
-//line quern_gen.go:16749:1
+//line quern_gen.go:16733:1
 func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []float32, offB, columnB, rowB int, m *[32][32]float32) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
@@ -16865,7 +16849,7 @@ func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []f
 //line trsm.go:57:50000
 }
 
-//line quern_gen.go:16869:1
+//line quern_gen.go:16853:1
 func quernPlainTrsm_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_trsm_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -16920,7 +16904,7 @@ func quernHostTrsm_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16924:1
+//line quern_gen.go:16908:1
 func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, rowA, columnA int, m *[32][32]float64) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
@@ -16984,7 +16968,7 @@ func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, 
 }
 
 //go:noinline
-//line quern_gen.go:16988:1
+//line quern_gen.go:16972:1
 func quernRow2Trsm_float64(r *host.Run, base, lines, n int, alpha float64, b []float64, offB, columnB, rowB int, m *[32][32]float64) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
@@ -17104,7 +17088,7 @@ func quernRow2Trsm_float64(r *host.Run, base, lines, n int, alpha float64, b []f
 //line trsm.go:57:50000
 }
 
-//line quern_gen.go:17108:1
+//line quern_gen.go:17092:1
 func quernPlainAxpy_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_axpy_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -17175,7 +17159,7 @@ func quernRow1Axpy_float32(r *host.Run, base, n, incY, incX int, y []float32, al
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17179:1
+//line quern_gen.go:17163:1
 func quernHostAxpy_float32_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float32](r, 3)
@@ -17241,7 +17225,7 @@ func quernRow1Axpy_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17245:1
+//line quern_gen.go:17229:1
 func quernPlainAxpy_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_axpy_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -17312,7 +17296,7 @@ func quernRow1Axpy_float64(r *host.Run, base, n, incY, incX int, y []float64, al
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17316:1
+//line quern_gen.go:17300:1
 func quernHostAxpy_float64_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float64](r, 3)
@@ -17378,7 +17362,7 @@ func quernRow1Axpy_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17382:1
+//line quern_gen.go:17366:1
 func quernPlainScal_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scal_float32(t, v0, v1, v2, v3) })
@@ -17463,7 +17447,7 @@ func quernRow1Scal_float32(r *host.Run, base, n, incX int, alpha float32, x []fl
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17467:1
+//line quern_gen.go:17451:1
 func quernHostScal_float32_incX_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float32](r, 2)
@@ -17543,7 +17527,7 @@ func quernRow1Scal_float32_incX_1(r *host.Run, base, n, incX2 int, alpha float32
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17547:1
+//line quern_gen.go:17531:1
 func quernPlainScal_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scal_float64(t, v0, v1, v2, v3) })
@@ -17628,7 +17612,7 @@ func quernRow1Scal_float64(r *host.Run, base, n, incX int, alpha float64, x []fl
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17632:1
+//line quern_gen.go:17616:1
 func quernHostScal_float64_incX_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float64](r, 2)
@@ -17708,7 +17692,7 @@ func quernRow1Scal_float64_incX_1(r *host.Run, base, n, incX2 int, alpha float64
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17712:1
+//line quern_gen.go:17696:1
 func quernPlainCopyVector_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float32(t, v0, v1, v2, v3, v4) })
@@ -17778,7 +17762,7 @@ func quernRow1CopyVector_float32(r *host.Run, base, n, incY, incX int, y, x []fl
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17782:1
+//line quern_gen.go:17766:1
 func quernHostCopyVector_float32_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	x := host.Slice[float32](r, 3)
@@ -17843,7 +17827,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17847:1
+//line quern_gen.go:17831:1
 func quernPlainCopyVector_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float64(t, v0, v1, v2, v3, v4) })
@@ -17913,7 +17897,7 @@ func quernRow1CopyVector_float64(r *host.Run, base, n, incY, incX int, y, x []fl
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17917:1
+//line quern_gen.go:17901:1
 func quernHostCopyVector_float64_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	x := host.Slice[float64](r, 3)
@@ -17978,7 +17962,7 @@ func quernRow1CopyVector_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17982:1
+//line quern_gen.go:17966:1
 func quernPlainSwap_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_swap_float32(t, v0, v1, v2, v3, v4) })
@@ -18092,7 +18076,7 @@ func quernRow1Swap_float32(r *host.Run, base, n, incX, incY int, x, y []float32,
 //line vector.go:56:60000
 }
 
-//line quern_gen.go:18096:1
+//line quern_gen.go:18080:1
 func quernPlainSwap_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_swap_float64(t, v0, v1, v2, v3, v4) })
@@ -18206,7 +18190,7 @@ func quernRow1Swap_float64(r *host.Run, base, n, incX, incY int, x, y []float64,
 //line vector.go:56:60000
 }
 
-//line quern_gen.go:18210:1
+//line quern_gen.go:18194:1
 func quernPlainRot_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_rot_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -18338,7 +18322,7 @@ func quernRow1Rot_float32(r *host.Run, base, n, incX, incY int, x, y []float32, 
 //line vector.go:67:60000
 }
 
-//line quern_gen.go:18342:1
+//line quern_gen.go:18326:1
 func quernPlainRot_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_rot_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -18470,7 +18454,7 @@ func quernRow1Rot_float64(r *host.Run, base, n, incX, incY int, x, y []float64, 
 //line vector.go:67:60000
 }
 
-//line quern_gen.go:18474:1
+//line quern_gen.go:18458:1
 func quernPlainAxpyCPU_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float32(t, v0, v1, v2, v3) })
@@ -18509,7 +18493,7 @@ func quernRow1AxpyCPU_float32(r *host.Run, y []float32, from, to int, x []float3
 //line vector.go:79:60000
 }
 
-//line quern_gen.go:18513:1
+//line quern_gen.go:18497:1
 func quernPlainAxpyCPU_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float64(t, v0, v1, v2, v3) })

@@ -693,21 +693,21 @@ func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s, reduceMaxs 
 		lo2 := t6
 		hi2 := t8
 //line summary.go:69
-		if (threadX+first7)&31 == 0 {
-			_ = sums3[(threadX+first7)>>5]
+		if threadX&31 == 0 {
+			_ = sums3[threadX>>5]
 //line summary.go:70
-			_ = los3[(threadX+first7)>>5]
+			_ = los3[threadX>>5]
 //line summary.go:70
-			_ = his3[(threadX+first7)>>5]
+			_ = his3[threadX>>5]
 			t12 := sum2
 			t13 := lo2
 			t14 := hi2
 //line summary.go:70
-			sums3[(threadX+first7)>>5] = t12
+			sums3[threadX>>5] = t12
 //line summary.go:70
-			los3[(threadX+first7)>>5] = t13
+			los3[threadX>>5] = t13
 //line summary.go:70
-			his3[(threadX+first7)>>5] = t14
+			his3[threadX>>5] = t14
 		}
 		sumRow3[threadX] = sum2
 		loRow3[threadX] = lo2

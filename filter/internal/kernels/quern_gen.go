@@ -9872,9 +9872,9 @@ func quernRow3EqualizeTable(r *host.Run, vs2 []int32, first3 int, sums *[8]int32
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
 //line label.go:151:60000
-		if (threadX+first3)&31 == 31 {
+		if threadX&31 == 31 {
 //line label.go:152:60000
-			sums[(threadX+first3)>>5] = v2
+			sums[threadX>>5] = v2
 //line label.go:153:60000
 		}
 //line label.go:154:60000
@@ -9889,7 +9889,7 @@ func quernRow4EqualizeTable(r *host.Run, vs2 []int32, first4 int, s int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first4)>>5 > 0 {
+		if threadX>>5 > 0 {
 			v2 += s
 		}
 		vRow2[threadX] = v2
@@ -9904,7 +9904,7 @@ func quernRow5EqualizeTable(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first5)>>5 > 1 {
+		if threadX>>5 > 1 {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
@@ -9919,7 +9919,7 @@ func quernRow6EqualizeTable(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first6)>>5 > 2 {
+		if threadX>>5 > 2 {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
@@ -9934,7 +9934,7 @@ func quernRow7EqualizeTable(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first7)>>5 > 3 {
+		if threadX>>5 > 3 {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
@@ -9949,7 +9949,7 @@ func quernRow8EqualizeTable(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first8)>>5 > 4 {
+		if threadX>>5 > 4 {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
@@ -9964,7 +9964,7 @@ func quernRow9EqualizeTable(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first9)>>5 > 5 {
+		if threadX>>5 > 5 {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
@@ -9979,7 +9979,7 @@ func quernRow10EqualizeTable(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first10)>>5 > 6 {
+		if threadX>>5 > 6 {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
@@ -9997,7 +9997,7 @@ func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2, vs2 []
 		n := nRow[threadX]
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first11)>>5 > 7 {
+		if threadX>>5 > 7 {
 			v2 += s8
 		}
 //line label.go:160
@@ -10545,9 +10545,9 @@ func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
 //line label.go:151:60000
-		if (threadX+first3)&31 == 31 {
+		if threadX&31 == 31 {
 //line label.go:152:60000
-			sums[(threadX+first3)>>5] = v2
+			sums[threadX>>5] = v2
 //line label.go:153:60000
 		}
 //line label.go:154:60000
@@ -10608,9 +10608,9 @@ func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) 
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
 //line label.go:151:60000
-		if (threadX+first6)&31 == 31 {
+		if threadX&31 == 31 {
 //line label.go:152:60000
-			sums[(threadX+first6)>>5] = v4
+			sums[threadX>>5] = v4
 //line label.go:153:60000
 		}
 //line label.go:154:60000
@@ -10625,7 +10625,7 @@ func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first7)>>5 > 0 {
+		if threadX>>5 > 0 {
 			v4 += s
 		}
 		vRow4[threadX] = v4
@@ -10640,7 +10640,7 @@ func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first8)>>5 > 1 {
+		if threadX>>5 > 1 {
 			v4 += s2
 		}
 		vRow4[threadX] = v4
@@ -10655,7 +10655,7 @@ func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first9)>>5 > 2 {
+		if threadX>>5 > 2 {
 			v4 += s3
 		}
 		vRow4[threadX] = v4
@@ -10670,7 +10670,7 @@ func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first10)>>5 > 3 {
+		if threadX>>5 > 3 {
 			v4 += s4
 		}
 		vRow4[threadX] = v4
@@ -10685,7 +10685,7 @@ func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first11)>>5 > 4 {
+		if threadX>>5 > 4 {
 			v4 += s5
 		}
 		vRow4[threadX] = v4
@@ -10700,7 +10700,7 @@ func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first12)>>5 > 5 {
+		if threadX>>5 > 5 {
 			v4 += s6
 		}
 		vRow4[threadX] = v4
@@ -10715,7 +10715,7 @@ func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first13)>>5 > 6 {
+		if threadX>>5 > 6 {
 			v4 += s7
 		}
 		vRow4[threadX] = v4
@@ -10733,7 +10733,7 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 			r.ThreadIdx.X = threadX
 			v4 := vRow4[threadX]
 //line label.go:156
-			if (threadX+first14)>>5 > 7 {
+			if threadX>>5 > 7 {
 				v4 += s8
 			}
 //line label.go:160
@@ -10753,7 +10753,7 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
 //line label.go:156
-		if (threadX+first14)>>5 > 7 {
+		if threadX>>5 > 7 {
 			v4 += s8
 		}
 //line label.go:160
@@ -12434,9 +12434,9 @@ func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32)
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
 //line label.go:151:60000
-		if (threadX+first3)&31 == 31 {
+		if threadX&31 == 31 {
 //line label.go:152:60000
-			sums[(threadX+first3)>>5] = v2
+			sums[threadX>>5] = v2
 //line label.go:153:60000
 		}
 //line label.go:154:60000
@@ -12451,7 +12451,7 @@ func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first4)>>5 > 0 {
+		if threadX>>5 > 0 {
 			v2 += s
 		}
 		vRow2[threadX] = v2
@@ -12466,7 +12466,7 @@ func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first5)>>5 > 1 {
+		if threadX>>5 > 1 {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
@@ -12481,7 +12481,7 @@ func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first6)>>5 > 2 {
+		if threadX>>5 > 2 {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
@@ -12496,7 +12496,7 @@ func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first7)>>5 > 3 {
+		if threadX>>5 > 3 {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
@@ -12511,7 +12511,7 @@ func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first8)>>5 > 4 {
+		if threadX>>5 > 4 {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
@@ -12526,7 +12526,7 @@ func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first9)>>5 > 5 {
+		if threadX>>5 > 5 {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
@@ -12541,7 +12541,7 @@ func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first10)>>5 > 6 {
+		if threadX>>5 > 6 {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
@@ -12557,7 +12557,7 @@ func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, cou
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first11)>>5 > 7 {
+		if threadX>>5 > 7 {
 			v2 += s8
 		}
 //line label.go:160
@@ -12803,9 +12803,9 @@ func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
 		r.ThreadIdx.X = threadX
 		v3 := vRow3[threadX]
 //line label.go:151:60000
-		if (threadX+first3)&31 == 31 {
+		if threadX&31 == 31 {
 //line label.go:152:60000
-			sums[(threadX+first3)>>5] = v3
+			sums[threadX>>5] = v3
 //line label.go:153:60000
 		}
 //line label.go:154:60000
@@ -12820,7 +12820,7 @@ func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first4)>>5 > 0 {
+		if threadX>>5 > 0 {
 			v3 += s
 		}
 		vRow3[threadX] = v3
@@ -12835,7 +12835,7 @@ func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first5)>>5 > 1 {
+		if threadX>>5 > 1 {
 			v3 += s2
 		}
 		vRow3[threadX] = v3
@@ -12850,7 +12850,7 @@ func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first6)>>5 > 2 {
+		if threadX>>5 > 2 {
 			v3 += s3
 		}
 		vRow3[threadX] = v3
@@ -12865,7 +12865,7 @@ func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first7)>>5 > 3 {
+		if threadX>>5 > 3 {
 			v3 += s4
 		}
 		vRow3[threadX] = v3
@@ -12880,7 +12880,7 @@ func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first8)>>5 > 4 {
+		if threadX>>5 > 4 {
 			v3 += s5
 		}
 		vRow3[threadX] = v3
@@ -12895,7 +12895,7 @@ func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first9)>>5 > 5 {
+		if threadX>>5 > 5 {
 			v3 += s6
 		}
 		vRow3[threadX] = v3
@@ -12910,7 +12910,7 @@ func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first10)>>5 > 6 {
+		if threadX>>5 > 6 {
 			v3 += s7
 		}
 		vRow3[threadX] = v3
@@ -12930,7 +12930,7 @@ func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs, vs3 []int32, s
 		v := vRow[threadX]
 		v3 := vRow3[threadX]
 //line label.go:156
-		if (threadX+first11)>>5 > 7 {
+		if threadX>>5 > 7 {
 			v3 += s8
 		}
 //line label.go:160
@@ -13215,9 +13215,9 @@ func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
 //line label.go:151:60000
-		if (threadX+first3)&31 == 31 {
+		if threadX&31 == 31 {
 //line label.go:152:60000
-			sums[(threadX+first3)>>5] = v2
+			sums[threadX>>5] = v2
 //line label.go:153:60000
 		}
 //line label.go:154:60000
@@ -13232,7 +13232,7 @@ func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first4)>>5 > 0 {
+		if threadX>>5 > 0 {
 			v2 += s
 		}
 		vRow2[threadX] = v2
@@ -13247,7 +13247,7 @@ func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first5)>>5 > 1 {
+		if threadX>>5 > 1 {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
@@ -13262,7 +13262,7 @@ func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first6)>>5 > 2 {
+		if threadX>>5 > 2 {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
@@ -13277,7 +13277,7 @@ func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first7)>>5 > 3 {
+		if threadX>>5 > 3 {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
@@ -13292,7 +13292,7 @@ func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first8)>>5 > 4 {
+		if threadX>>5 > 4 {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
@@ -13307,7 +13307,7 @@ func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first9)>>5 > 5 {
+		if threadX>>5 > 5 {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
@@ -13322,7 +13322,7 @@ func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
 //line label.go:156
-		if (threadX+first10)>>5 > 6 {
+		if threadX>>5 > 6 {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
@@ -13342,7 +13342,7 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 			v2 := vRow2[threadX]
 			i := base + threadX
 //line label.go:156
-			if (threadX+first11)>>5 > 7 {
+			if threadX>>5 > 7 {
 				v2 += s8
 			}
 //line label.go:160
@@ -13372,7 +13372,7 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 //line label.go:213:60000
 		i := base + threadX
 //line label.go:156
-		if (threadX+first11)>>5 > 7 {
+		if threadX>>5 > 7 {
 			v2 += s8
 		}
 //line label.go:160

@@ -386,19 +386,22 @@ func (e *emitter) threadValue(op ir.ThreadOp) (string, int) {
 		if e.wholeWarps() {
 			return e.warp.lane, precPrimary
 		}
-		return "(" + e.linear() + ")&31", precMul
+		return e.linear() + "&31", precMul
 	case ir.WarpID:
-		return "(" + e.linear() + ")>>5", precMul
+		return e.linear() + ">>5", precMul
 	}
 	return e.coordinate(op), precPrimary
 }
 
 // linear returns the thread's number in its block, with X running fastest.
 func (e *emitter) linear() string {
-	if e.warp != nil {
-		return e.outer(e.warp.at, "int") + " + " + e.warp.lane
+	switch {
+	case e.warp != nil:
+		return "(" + e.outer(e.warp.at, "int") + " + " + e.warp.lane + ")"
+	case e.isOneRow() && e.current > perBlock:
+		return e.coordinate(ir.ThreadIdxX)
 	}
-	return e.coordinate(ir.ThreadIdxX) + " + " + e.firstOfRow()
+	return "(" + e.coordinate(ir.ThreadIdxX) + " + " + e.firstOfRow() + ")"
 }
 
 func (e *emitter) composite(x *ir.Composite) string {

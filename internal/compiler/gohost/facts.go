@@ -45,6 +45,9 @@ type facts struct {
 	found  *[]bounds
 	// divides says that divisions that may fail have a level too.
 	divides bool
+	warp    bool // a row consists of threads of one warp
+	lanes   bool // rows are the lanes of a warp
+
 	// safe, if set, reports elements that are known to be in range.
 	safe func(ir.Place) bool
 }
@@ -226,7 +229,7 @@ func (f *facts) level(e ir.Expr) level {
 			return perLaunch
 		case e.Op >= ir.BlockIdxX && e.Op <= ir.BlockIdxZ:
 			return perBlock
-		case e.Op == ir.ThreadIdxY || e.Op == ir.ThreadIdxZ:
+		case e.Op == ir.ThreadIdxY || e.Op == ir.ThreadIdxZ, e.Op == ir.WarpID && f.warp:
 			return perRow
 		}
 		return perThread
@@ -241,6 +244,15 @@ func (f *facts) level(e ir.Expr) level {
 		return max(f.level(e.Cond), f.level(e.X), f.level(e.Y))
 	}
 	return varying
+}
+
+// inWarp calls do with the knowledge that a row consists of threads of one warp.
+func (f *facts) inWarp(do func()) {
+	levels := f.levels
+	f.levels, f.warp = maps.Clone(levels), true
+	maps.DeleteFunc(f.levels, func(_ *ir.Local, l level) bool { return l == perThread })
+	do()
+	f.levels, f.warp = levels, false
 }
 
 // addressLevel returns the level of the address of a place.

@@ -171,6 +171,46 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	return t, always
 }
 
+// fastLanes is like fastThreads for the lanes of a whole warp, or those below a limit.
+func (e *emitter) fastLanes(g *region) *text {
+	limit, rest := e.firstLanes(g.stmts)
+	if _, _, isOnly := e.onlyLane(rest); isOnly || !e.wholeWarps() || nodes(rest) > maxFast {
+		return nil
+	}
+	e.facts.lanes = true
+	defer func() { e.facts.lanes = false }()
+	found := false
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		found = found || e.facts.hasWindow(p)
+		return !found
+	}}
+	v.Body(rest)
+	if !found {
+		return nil
+	}
+	count := e.names.fresh("count")
+	w := &windows{count: count, names: map[string]string{}, seen: map[string]bool{}, stores: e.storesOf(rest)}
+	e.windows, e.facts.safe = w, e.facts.isSafe
+	restore := e.cutRows(g, w)
+	loop := e.threads(g, rest, count, e.facts.mayFault(rest))
+	restore()
+	e.windows, e.facts.safe = nil, nil
+	if loop == nil {
+		return nil
+	}
+	t := &text{}
+	if limit == "" {
+		t.add("%s := %s", count, e.rowLength())
+	} else {
+		t.add("%s := min(%s, %s)", count, e.rowLength(), limit)
+		t.add("if %s <= 0 {", count)
+		t.add("\t%s", e.rowEnd())
+		t.add("}")
+	}
+	e.guard(w, t, loop, count)
+	return t
+}
+
 // early declares a variable in t, or before the loops over the rows if its value is the
 // same for all rows.
 func (e *emitter) early(t *text, name, value string) {
@@ -367,6 +407,9 @@ func (e *emitter) window(p ir.Place) string {
 		return ""
 	}
 	if !e.facts.hasWindow(p) {
+		if e.facts.isFixedInWindow(p) {
+			e.requireIndex(p.(*ir.IndexPlace))
+		}
 		return ""
 	}
 	switch p := p.(type) {
@@ -556,10 +599,7 @@ func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
 		}
 		w.decls = append(w.decls, fmt.Sprintf("%s := %s[:%s]", name, key, w.count))
 	}
-	if w.first != "" {
-		return name + "[" + w.lane + "]"
-	}
-	return name + "[" + e.coordinate(ir.ThreadIdxX) + "]"
+	return name + "[" + e.inRow() + "]"
 }
 
 // requireRow adds the condition that a part of shared memory exists to the fast form.
@@ -569,9 +609,13 @@ func (e *emitter) requireRow(p ir.Place) {
 		e.requireRow(p.X)
 	case *ir.IndexPlace:
 		e.requireRow(p.X)
-		if e.facts.inRange(p) {
-			return
-		}
+		e.requireIndex(p)
+	}
+}
+
+// requireIndex adds the condition that an array has an element to the fast form.
+func (e *emitter) requireIndex(p *ir.IndexPlace) {
+	if !e.facts.inRange(p) {
 		e.notNegative(p.Index, e.windows)
 		e.windows.require(fmt.Sprintf("%s < %d", e.value(p.Index, ir.TInt, precCompare+1), p.X.Type().Len))
 	}

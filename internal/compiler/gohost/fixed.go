@@ -7,7 +7,16 @@ import (
 )
 
 // isSafe reports whether the fast form requires an element to exist.
-func (f *facts) isSafe(p ir.Place) bool { return f.isFixed(p) || f.hasWindow(p) }
+func (f *facts) isSafe(p ir.Place) bool {
+	return f.isFixed(p) || f.hasWindow(p) || f.isFixedInWindow(p)
+}
+
+// isFixedInWindow reports whether each thread of a row uses the same element of its own
+// array, and the arrays are adjacent.
+func (f *facts) isFixedInWindow(p ir.Place) bool {
+	at, ok := p.(*ir.IndexPlace)
+	return ok && at.Index.Type().Kind == ir.Int && f.level(at.Index) <= perRow && f.hasWindow(at.X)
+}
 
 // isFixed reports whether all threads of a row use the same element of the same slice
 // or shared array.

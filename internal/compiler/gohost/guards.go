@@ -225,12 +225,12 @@ func (f *facts) clampsIn(body []ir.Stmt) (found []bounds) {
 	return found
 }
 
-// offset returns an index without the thread's X coordinate, if the rest is the same
-// for the row.
+// offset returns an index without the thread's X coordinate, or its lane if the threads
+// of a warp run, if the rest is the same for the row.
 func (f *facts) offset(x ir.Expr) (ir.Expr, bool) {
 	switch x := x.(type) {
 	case *ir.ThreadValue:
-		if x.Op == ir.ThreadIdxX {
+		if x.Op == ir.ThreadIdxX && !f.lanes || x.Op == ir.LaneID && f.lanes {
 			return ir.IntConst(ir.TInt, 0), true
 		}
 	case *ir.Load:

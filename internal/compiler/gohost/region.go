@@ -31,6 +31,8 @@ func (e *emitter) items(list []item) {
 // faults prepares for a failure outside the loops over the threads.
 func (e *emitter) faults(may bool) {
 	switch {
+	case may && e.wholeWarps():
+		e.out.add("r.ThreadIdx = %s{X: %s}", e.member(kernelPath, "Dim3"), e.warp.first)
 	case may && e.warp != nil:
 		e.out.add("r.SetThread(%s)", e.warp.first)
 	case may:
@@ -111,7 +113,7 @@ func (e *emitter) region(g *region) {
 	e.axes = [3]bool{}
 	out, body := e.out, &text{}
 	e.sections[perRegion], e.sections[perRow], e.out = e.newSection(perRegion), e.newSection(perRow), body
-	e.row(g)
+	e.facts.inWarp(func() { e.row(g) })
 	e.out = out
 	e.out.splice(e.sections[perRegion].text)
 	e.out.splice(body)
@@ -185,6 +187,8 @@ func (e *emitter) row(g *region) (fails bool) {
 		always := false
 		if e.warp == nil {
 			fast, always = e.fastThreads(g)
+		} else {
+			fast = e.fastLanes(g)
 		}
 		if fast != nil {
 			prologue.splice(fast)
@@ -259,8 +263,13 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		return t
 	}
 	only, then, isOnly := e.onlyLane(stmts)
+	lanes := ""
 	if isOnly {
 		stmts = then
+	} else if limit == "" {
+		if lanes, stmts = e.firstLanes(stmts); lanes != "" {
+			limit = fmt.Sprintf("min(%s, %s)", e.rowLength(), lanes)
+		}
 	}
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])
@@ -289,15 +298,18 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX])
 	}
 	inner := &text{}
-	if e.warp != nil && e.axes[ir.ThreadIdxX] {
-		inner.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.outer(e.warp.x, "int"), e.warp.lane)
-	}
 	if fails {
 		inner.add("r.ThreadIdx.X = %s", e.names.of[ir.ThreadIdxX])
 	}
 	inner.splice(carried)
 	inner.splice(thread.text)
 	inner.splice(body)
+	if e.warp != nil && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]) {
+		start := &text{}
+		start.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.outer(e.warp.x, "int"), e.warp.lane)
+		start.splice(inner)
+		inner = start
+	}
 
 	loop := &text{}
 	loop.label(t.label)

@@ -257,6 +257,8 @@ func (s *splitter) runsOnce(t ir.Stmt) bool {
 		return s.fixed(t.Cond) && s.allOnce(t)
 	case *ir.Block:
 		return s.allOnce(t)
+	case *ir.Check:
+		return s.fixed(&ir.Load{Place: t.Place})
 	case *ir.Break, *ir.Continue:
 		return true
 	}

@@ -350,9 +350,12 @@ func (e *emitter) runs(row *section, fails bool, body func()) {
 }
 
 // wholeWarps reports whether the current code is for warps of a block of one row.
-func (e *emitter) wholeWarps() bool {
+func (e *emitter) wholeWarps() bool { return e.warp != nil && e.isOneRow() }
+
+// isOneRow reports whether the kernel declares a block of one row.
+func (e *emitter) isOneRow() bool {
 	b := e.kernel.Options.Block
-	return e.warp != nil && b[0] > 0 && b[1] <= 1 && b[2] <= 1
+	return b[0] > 0 && b[1] <= 1 && b[2] <= 1
 }
 
 // onlyLane returns the statements that a single lane of a whole warp runs.
@@ -373,6 +376,23 @@ func (e *emitter) onlyLane(stmts []ir.Stmt) (lane int64, then []ir.Stmt, ok bool
 		return 0, nil, false
 	}
 	return c.Int64(), branch.Then, true
+}
+
+// firstLanes returns the statements that the lanes below a limit run, and the limit, which
+// is the same for all lanes of a whole warp.
+func (e *emitter) firstLanes(stmts []ir.Stmt) (limit string, then []ir.Stmt) {
+	if len(stmts) != 1 || !e.wholeWarps() {
+		return "", stmts
+	}
+	branch, ok := stmts[0].(*ir.If)
+	if !ok || len(branch.Else) > 0 {
+		return "", stmts
+	}
+	b, ok := branch.Cond.(*ir.Binary)
+	if !ok || b.Op != ir.Lt || !isThread(b.X, ir.LaneID) || e.facts.level(b.Y) >= perThread || e.facts.exprMayFault(b.Y) {
+		return "", stmts
+	}
+	return e.value(b.Y, ir.TInt, precOr), branch.Then
 }
 
 // wholeWarp prints what body prints for a warp in a block of one row.

@@ -61,6 +61,7 @@
 //   - split arrays: short arrays of numbers or vectors with constant indices become variables;
 //   - stride: the threads of a block run loops in lockstep that start at the thread's own index;
 //   - Go hoist: as hoist;
+//   - lanes: the lanes of a warp run loops in lockstep that divide a range among them;
 //   - dead stores: removes values that are never read: vet tools see the text as the kernel's own;
 //   - long loops: marks the loops in which a thread polls for cancellation;
 //   - Go conversions: as conversions;

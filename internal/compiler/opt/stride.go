@@ -131,13 +131,7 @@ const (
 // The result is empty if the block may have several rows, or the body is large.
 func (s *strider) together(counter *ir.Local, first, own, step, bound ir.Expr, index ir.Rewriter, loop *ir.Loop) ([]ir.Stmt, ir.Expr) {
 	x, ok := own.(*ir.ThreadValue)
-	if !ok || x.Op != ir.ThreadIdxX || size(loop.Body) > maxStrideNodes || leaves(loop.Body, func(st ir.Stmt) bool {
-		switch st.(type) {
-		case *ir.Assign, *ir.If:
-			return false
-		}
-		return !ir.IsOperation(st)
-	}) {
+	if !ok || x.Op != ir.ThreadIdxX || !s.isPlain(loop.Body) {
 		return nil, nil
 	}
 	again := *counter
@@ -180,6 +174,17 @@ func (s *strider) together(counter *ir.Local, first, own, step, bound ir.Expr, i
 		Post: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: binary(ir.Add, ir.Get(k), times(strideCopies)), Pos: loop.Pos}},
 		Pos:  loop.Pos,
 	}}, ir.Get(k)
+}
+
+// isPlain reports whether a loop with the body runs several iterations at once.
+func (s *strider) isPlain(body []ir.Stmt) bool {
+	return size(body) <= maxStrideNodes && !leaves(body, func(st ir.Stmt) bool {
+		switch st.(type) {
+		case *ir.Assign, *ir.If:
+			return false
+		}
+		return !ir.IsOperation(st)
+	})
 }
 
 // stays returns a test for statements that prevent the change: those that leave the
