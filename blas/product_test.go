@@ -52,6 +52,11 @@ func testGemmKernels[T Float](t *testing.T, d *gpu.Device, list ...gemmKernel) {
 				testGemmKernel[T](t, d, kernel, parts, shape, transposed&1 != 0, transposed&2 != 0, i+transposed)
 			}
 		}
+		// Parts of rows that are no quads, and of quads.
+		if kernel != onCPU {
+			testGemmKernel[T](t, d, kernel, 3, [3]int{5, 7, 40}, false, true, 1)
+			testGemmKernel[T](t, d, kernel, 2, [3]int{6, 8, 40}, true, false, 12)
+		}
 		// Whole tiles of aligned quads, with and without C.
 		for transposed := range 4 {
 			testGemmKernel[T](t, d, kernel, 1, [3]int{128, 128, 20}, transposed&1 != 0, transposed&2 != 0, 12+transposed%2*12)

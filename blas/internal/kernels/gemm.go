@@ -250,29 +250,62 @@ func writeTile[T Float](s *source, side, quads, stage int, to []quad[T], q [2]qu
 }
 
 // sumParts adds up the parts that gemmTile has computed, m rows of ldp elements each, in
-// order, and completes C. The grid is linear over the elements of all matrices of the batch.
+// order, and completes C. ldp is a multiple of 4. The grid is linear over the quads of all
+// matrices of the batch.
 //
-//quern:kernel block=256 instantiate=float32,float64
+//quern:kernel block=256 unchecked instantiate=float32,float64
 func sumParts[T Float](t kernel.Thread, m, n, parts, batch, flags, ldp, offC, ldc, stepC int, alpha, beta T, partial, c []T, post, ldr, stepR int, bias, residual []T) {
-	i := t.Global()
-	if i >= batch*m*n {
+	i, quads := t.Global(), ldp/4
+	if i >= batch*m*quads {
 		return
 	}
-	r, q := i/n, i%n
+	r, left := i/quads, i%quads*4
 	r, matrix := r%m, r/m
-	if !inTriangle(flags, r, q) {
+	var sum quad[T]
+	base := (matrix*parts*m+r)*quads*4 + left
+	whole := flags&(Lower|Upper) == 0 && left+4 <= n
+	if whole {
+		//quern:unroll 4
+		for p := range parts {
+			at := (base/4 + p*m*quads) * 4
+			for j := range 4 {
+				sum[j] += partial[at+j]
+			}
+		}
+	} else {
+		for j := range 4 {
+			if left+j < n && inTriangle(flags, r, left+j) {
+				for p := range parts {
+					sum[j] += partial[base+p*m*ldp+j]
+				}
+			}
+		}
+	}
+	if whole && post == 0 && flags&QuadsC != 0 {
+		at := (offC/4+matrix*(stepC/4)+r*(ldc/4))*4 + left
+		for j := range 4 {
+			sum[j] *= alpha
+		}
+		if beta != 0 {
+			for j := range 4 {
+				sum[j] += beta * c[at+j]
+			}
+		}
+		for j := range 4 {
+			c[at+j] = sum[j]
+		}
 		return
 	}
-	var sum T
-	for p := range parts {
-		sum += partial[((matrix*parts+p)*m+r)*ldp+q]
+	for j := range 4 {
+		if q := left + j; q < n && inTriangle(flags, r, q) {
+			at := offC + matrix*stepC + r*ldc + q
+			v := alpha * sum[j]
+			if beta != 0 {
+				v += beta * c[at]
+			}
+			c[at] = finish(v, r, q, post, matrix*stepR+r*ldr+q, bias, residual)
+		}
 	}
-	at := offC + matrix*stepC + r*ldc + q
-	v := alpha * sum
-	if beta != 0 {
-		v += beta * c[at]
-	}
-	c[at] = finish(v, r, q, post, matrix*stepR+r*ldr+q, bias, residual)
 }
 
 // inTriangle reports whether an element of C is to be computed.
