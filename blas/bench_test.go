@@ -65,6 +65,46 @@ func benchGemm[T Float](b *testing.B, n int) {
 	})
 }
 
+// BenchmarkGemmPlans measures what gemmTiles and the costs beside it describe: products with B
+// transposed by every kernel, with several numbers of parts.
+func BenchmarkGemmPlans(b *testing.B) {
+	for _, n := range []int{512, 1024, 2048, 4096} {
+		for _, parts := range []int{1, 2, 3, 4, 8} {
+			for kernel := range gemmKernel(len(gemmTiles)) {
+				if g := gemmTiles[kernel]; g.device == gpu.CPU || parts > 1 && n > 2048 {
+					continue
+				} else if g.float32 {
+					b.Run(fmt.Sprintf("float32/%d/kernel %d/parts %d", n, kernel, parts), func(b *testing.B) { benchPlan[float32](b, n, kernel, parts) })
+				} else {
+					b.Run(fmt.Sprintf("float64/%d/kernel %d/parts %d", n, kernel, parts), func(b *testing.B) { benchPlan[float64](b, n, kernel, parts) })
+				}
+			}
+		}
+	}
+}
+
+func benchPlan[T Float](b *testing.B, n int, kernel gemmKernel, parts int) {
+	eachBackend(b, func(b *testing.B, d *gpu.Device) {
+		if d.Backend() == gpu.CPU {
+			b.Skip("a kernel for GPUs")
+		}
+		x, c := gputest.Alloc[T](b, d, n*n), gputest.Alloc[T](b, d, n*n)
+		a := gemmArguments[T]{
+			m: n, n: n, k: n, batch: 1, flags: flagsOf(NoTrans, Trans, true, true, true),
+			lda: n, ldb: n, ldc: n, alpha: 1, a: x, b: x, c: c,
+		}
+		for b.Loop() {
+			if err := a.run(d.DefaultStream(), force[T](kernel, parts), nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := d.DefaultStream().Synchronize(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e12, "TFLOP/s")
+	})
+}
+
 // BenchmarkVectors runs the sums and updates of vectors that are limited by memory.
 func BenchmarkVectors(b *testing.B) {
 	for _, n := range []int{4096, 1 << 20} {

@@ -110,7 +110,7 @@ func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k,
 	if err := p.launch(s, parts); err != nil {
 		return err
 	}
-	return kernels.LaunchSumParts(s, gpu.Linear(x.batch*x.m*x.n), x.m, x.n, p.parts, x.batch, x.flags, parts.ldc, x.offC, x.ldc, x.stepC,
+	return kernels.LaunchSumParts(s, gpu.Linear(x.batch*x.m*parts.ldc/4), x.m, x.n, p.parts, x.batch, x.flags, parts.ldc, x.offC, x.ldc, x.stepC,
 		x.alpha, x.beta, parts.c, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
 }
 

@@ -46,8 +46,9 @@ func Gemv[T Float](s *gpu.Stream, tA Transpose, alpha T, a General[T], x Vector[
 	if alpha == 0 {
 		n = 0
 	}
+	// The blocks of a GPU run all at once.
 	if wanted := 4 * processors(s); tiles > 0 && tiles < wanted {
-		parts = max(min(divideUp(wanted, tiles), n/least), 1)
+		parts = max(min(wanted/tiles, n/least), 1)
 	}
 	part := max(divideUp(divideUp(n, parts), 4)*4, 1)
 	parts = max(divideUp(n, part), 1)

@@ -30,7 +30,7 @@ func TestGemmKernels(t *testing.T) {
 			return
 		}
 		testGemmKernels[float32](t, d, small64, large128)
-		testGemmKernels[float64](t, d, small64)
+		testGemmKernels[float64](t, d, double64, tensor64, tensor128)
 	})
 }
 
@@ -51,6 +51,15 @@ func testGemmKernels[T Float](t *testing.T, d *gpu.Device, list ...gemmKernel) {
 				}
 				testGemmKernel[T](t, d, kernel, parts, shape, transposed&1 != 0, transposed&2 != 0, i+transposed)
 			}
+		}
+		// Parts of rows that are no quads, and of quads.
+		if kernel != onCPU {
+			testGemmKernel[T](t, d, kernel, 3, [3]int{5, 7, 40}, false, true, 1)
+			testGemmKernel[T](t, d, kernel, 2, [3]int{6, 8, 40}, true, false, 12)
+		}
+		// Whole tiles of aligned quads, with and without C.
+		for transposed := range 4 {
+			testGemmKernel[T](t, d, kernel, 1, [3]int{128, 128, 20}, transposed&1 != 0, transposed&2 != 0, 12+transposed%2*12)
 		}
 	}
 }
@@ -97,7 +106,7 @@ func testGemmKernel[T Float](t *testing.T, d *gpu.Device, kernel gemmKernel, par
 	} else if triangle == 2 {
 		flags |= kernels.Upper
 	}
-	alpha, beta := T(0.5), T(variant%2)*0.25
+	alpha, beta := T(0.5), T((variant+variant/4)%2)*0.25
 	before := append([]T(nil), c.data...)
 	x := gemmArguments[T]{
 		m: m, n: n, k: k, batch: batch, flags: flags, lda: da.Stride, ldb: db.Stride, ldc: dc.Stride,

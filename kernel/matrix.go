@@ -24,20 +24,23 @@ import (
 // float32, only the upper 11 of the 24 significant bits are used (the TF32
 // format), rounded to nearest.
 type MatrixElement interface {
-	Float16 | BFloat16 | float32 | int8 | uint8
+	Float16 | BFloat16 | float32 | float64 | int8 | uint8
 }
 
-// MatrixA is a thread's share of a 16xK matrix, the left factor of [MMA].
+// MatrixA is a thread's share of a 16xK matrix, the left factor of [MMA]. For
+// float64 these are column l%4 of rows l/4 and l/4+8 in lane l: words 0 and 1 are
+// the lower halves of the two elements, words 2 and 3 the upper ones.
 type MatrixA[T MatrixElement] [4]uint32
 
-// MatrixB is a thread's share of a Kx8 matrix, the right factor of [MMA].
+// MatrixB is a thread's share of a Kx8 matrix, the right factor of [MMA]. For
+// float64 this is row l%4 of column l/4 in lane l, the lower half first.
 type MatrixB[T MatrixElement] [2]uint32
 
 // Accumulator is a thread's share of a 16x8 matrix to which products are added.
 // It has four elements; Row and Column give their positions. C is int32 for
-// products of int8 and uint8, and float32 for all others. The zero value is a
-// matrix of zeros.
-type Accumulator[C float32 | int32] [4]C
+// products of int8 and uint8, float64 for products of float64, and float32 for all
+// others. The zero value is a matrix of zeros.
+type Accumulator[C float32 | float64 | int32] [4]C
 
 // Row returns the row, 0 to 15, of the accumulator's element i in thread t.
 // Elements 0 and 1 are in the same row; 2 and 3 are 8 rows below.
@@ -48,8 +51,9 @@ func (Accumulator[C]) Row(t Thread, i int) int { return t.Lane()>>2 + i>>1<<3 }
 func (Accumulator[C]) Column(t Thread, i int) int { return t.Lane()&3<<1 + i&1 }
 
 // MatrixColumns returns K, the number of columns of a matrix A with elements of
-// type T: 16 for Float16 and BFloat16, 8 for float32, 32 for int8 and uint8.
-func MatrixColumns[T MatrixElement]() int { return 8 * matrixWord[T]() }
+// type T: 16 for Float16 and BFloat16, 8 for float32, 4 for float64, 32 for int8
+// and uint8.
+func MatrixColumns[T MatrixElement]() int { return max(8*matrixWord[T](), 4) }
 
 // MMA returns a*b + c. The element types of A and B must be equal, or int8 and
 // uint8.
@@ -58,8 +62,10 @@ func MatrixColumns[T MatrixElement]() int { return 8 * matrixWord[T]() }
 // Each, a float result is c plus the K products in increasing order of k,
 // computed in float64 and rounded once. A GPU adds in a different order and with
 // fewer bits: the results differ by at most (K+1) * 2**-23 times the sum of the
-// magnitudes of c and the products.
-func MMA[A, B MatrixElement, C float32 | int32](t Thread, a MatrixA[A], b MatrixB[B], c Accumulator[C]) Accumulator[C] {
+// magnitudes of c and the products. Products of float64 are added in increasing
+// order of k, with one rounding for each; a GPU may use another order, so 2**-52
+// replaces 2**-23.
+func MMA[A, B MatrixElement, C float32 | float64 | int32](t Thread, a MatrixA[A], b MatrixB[B], c Accumulator[C]) Accumulator[C] {
 	fa, fb := matrixFormat[A](), matrixFormat[B]()
 	mustMultiply[C](fa, fb)
 	type factors struct {
@@ -122,6 +128,13 @@ type MatrixLine interface {
 func ReadMatrixA[T MatrixElement](t Thread, s []T, row, column int) MatrixA[T] {
 	var m MatrixA[T]
 	n := matrixWord[T]()
+	if n == 0 { // an element is two words
+		for i := range 2 {
+			bits := matrixBits(s[(t.Lane()>>2+i*8)*row+t.Lane()&3*column])
+			m[i], m[i+2] = uint32(bits), uint32(bits>>32)
+		}
+		return m
+	}
 	i, k := t.Lane()>>2, t.Lane()&3*n
 	for w := range m {
 		m[w] = readMatrix(s, (i+w&1*8)*row+(k+w>>1*4*n)*column, column)
@@ -134,6 +147,11 @@ func ReadMatrixA[T MatrixElement](t Thread, s []T, row, column int) MatrixA[T] {
 func ReadMatrixB[T MatrixElement](t Thread, s []T, row, column int) MatrixB[T] {
 	var m MatrixB[T]
 	n := matrixWord[T]()
+	if n == 0 {
+		bits := matrixBits(s[t.Lane()>>2*column+t.Lane()&3*row])
+		m[0], m[1] = uint32(bits), uint32(bits>>32)
+		return m
+	}
 	j, k := t.Lane()>>2, t.Lane()&3*n
 	for w := range m {
 		m[w] = readMatrix(s, j*column+(k+w*4*n)*row, row)
@@ -146,28 +164,30 @@ func readMatrix[T MatrixElement](s []T, at, step int) uint32 {
 	var word uint32
 	n := matrixWord[T]()
 	for i := range n {
-		word |= matrixBits(s[at+i*step]) << (i * 32 / n)
+		word |= uint32(matrixBits(s[at+i*step])) << (i * 32 / n)
 	}
 	return word
 }
 
-// matrixWord returns the number of elements per word. The compiler implements it
-// and matrixBits itself.
+// matrixWord returns the number of elements per word, 0 for float64. The compiler
+// implements it and matrixBits itself.
 func matrixWord[T MatrixElement]() int { return 4 / matrixFormat[T]().Size() }
 
 // matrixBits returns the representation of x.
-func matrixBits[T MatrixElement](x T) uint32 {
+func matrixBits[T MatrixElement](x T) uint64 {
 	switch x := any(x).(type) {
 	case Float16:
-		return uint32(x.Bits())
+		return uint64(x.Bits())
 	case BFloat16:
-		return uint32(x.Bits())
+		return uint64(x.Bits())
 	case float32:
-		return math.Float32bits(x)
+		return uint64(math.Float32bits(x))
+	case float64:
+		return math.Float64bits(x)
 	case int8:
-		return uint32(uint8(x))
+		return uint64(uint8(x))
 	}
-	return uint32(any(x).(uint8))
+	return uint64(any(x).(uint8))
 }
 
 func matrixFormat[T MatrixElement]() mma.Format {
@@ -179,6 +199,8 @@ func matrixFormat[T MatrixElement]() mma.Format {
 		return mma.BFloat16
 	case float32:
 		return mma.TF32
+	case float64:
+		return mma.Float64
 	case int8:
 		return mma.Int8
 	}
@@ -186,11 +208,12 @@ func matrixFormat[T MatrixElement]() mma.Format {
 }
 
 // mustMultiply panics unless MMA supports the combination of types.
-func mustMultiply[C float32 | int32](a, b mma.Format) {
+func mustMultiply[C float32 | float64 | int32](a, b mma.Format) {
 	var c C
 	_, integer := any(c).(int32)
-	if a != b && min(a, b) < mma.Int8 || integer != (a >= mma.Int8) {
-		panic("kernel: MMA: the matrix types do not match: both factors must have the same type, or int8 and uint8; the accumulator must be int32 for int8 and uint8, and float32 otherwise")
+	_, double := any(c).(float64)
+	if a != b && min(a, b) < mma.Int8 || integer != (a >= mma.Int8) || double != (a == mma.Float64) {
+		panic("kernel: MMA: the matrix types do not match: both factors must have the same type, or int8 and uint8; the accumulator must be int32 for int8 and uint8, float64 for float64, and float32 otherwise")
 	}
 }
 

@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "6fd911ae35e631b6a585be6c0c8bfc86ad6ae6b85ff26a52b35354726fe19e70",
+	Sum:     "e583db6440f818cd743faac03b66d282cb8ff7a1ec553fa0e3286209768a9867",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -7581,24 +7581,26 @@ func quernHostTensorProduct(r *host2.Run) {
 //line tensor.go:26:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:27:100000
-					quernRow2TensorProduct(r, tileA, a, t3, k, start, tileB, b, start2, n, base)
-//line tensor.go:28:100000
-				}
-//line tensor.go:29:100000
-			}
-//line tensor.go:30:100000
-			for threadZ := range 1 {
-//line tensor.go:31:100000
-				for threadY := range 1 {
-//line tensor.go:32:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:33:100000
 					first2 := (threadZ*1 + threadY) * 128
-//line tensor.go:34:100000
-					quernRow3TensorProduct(r, givens, first2, tileA)
-//line tensor.go:35:100000
+//line tensor.go:28:100000
+					quernRow2TensorProduct(r, tileA, first2, a, t3, k, start, tileB, b, start2, n, base)
+//line tensor.go:29:100000
 				}
+//line tensor.go:30:100000
+			}
+//line tensor.go:31:100000
+			for threadZ := range 1 {
+//line tensor.go:32:100000
+				for threadY := range 1 {
+//line tensor.go:33:100000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:34:100000
+					first3 := (threadZ*1 + threadY) * 128
+//line tensor.go:35:100000
+					quernRow3TensorProduct(r, givens, first3, tileA)
 //line tensor.go:36:100000
+				}
+//line tensor.go:37:100000
 			}
 //line tensor.go:26:100000
 			host2.LoadMatrix(words, words2, words3, words4, givens)
@@ -7609,9 +7611,9 @@ func quernHostTensorProduct(r *host2.Run) {
 //line tensor.go:29:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:30:100000
-					first3 := (threadZ*1 + threadY) * 128
+					first4 := (threadZ*1 + threadY) * 128
 //line tensor.go:31:100000
-					quernRow4TensorProduct(r, words, first3, words2, words3, words4, fas, givens2, tileB)
+					quernRow4TensorProduct(r, words, first4, words2, words3, words4, fas, givens2, tileB)
 //line tensor.go:32:100000
 				}
 //line tensor.go:33:100000
@@ -7623,9 +7625,9 @@ func quernHostTensorProduct(r *host2.Run) {
 //line tensor.go:29:100000
 				for threadY := range 1 {
 //line tensor.go:30:100000
-					first4 := (threadZ*1 + threadY) * 128
+					first5 := (threadZ*1 + threadY) * 128
 //line tensor.go:31:100000
-					quernRow5TensorProduct(r, sumss, first4, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s)
+					quernRow5TensorProduct(r, sumss, first5, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s)
 //line tensor.go:32:100000
 				}
 //line tensor.go:33:100000
@@ -7637,9 +7639,9 @@ func quernHostTensorProduct(r *host2.Run) {
 //line tensor.go:30:100000
 				for threadY := range 1 {
 //line tensor.go:31:100000
-					first5 := (threadZ*1 + threadY) * 128
+					first6 := (threadZ*1 + threadY) * 128
 //line tensor.go:32:100000
-					quernRow6TensorProduct(r, sumss, first5, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s)
+					quernRow6TensorProduct(r, sumss, first6, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s)
 //line tensor.go:33:100000
 				}
 //line tensor.go:34:100000
@@ -7651,9 +7653,9 @@ func quernHostTensorProduct(r *host2.Run) {
 //line tensor.go:31:100000
 				for threadY := range 1 {
 //line tensor.go:32:100000
-					first6 := (threadZ*1 + threadY) * 128
+					first7 := (threadZ*1 + threadY) * 128
 //line tensor.go:33:100000
-					quernRow7TensorProduct(r, sumss, first6, sums6, sums7, sums8, sums9)
+					quernRow7TensorProduct(r, sumss, first7, sums6, sums7, sums8, sums9)
 //line tensor.go:34:100000
 				}
 //line tensor.go:35:100000
@@ -7667,9 +7669,9 @@ func quernHostTensorProduct(r *host2.Run) {
 //line tensor.go:39:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:40:100000
-				first7 := (threadZ*1 + threadY) * 128
+				first8 := (threadZ*1 + threadY) * 128
 //line tensor.go:41:100000
-				quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
+				quernRow8TensorProduct(r, sumss, first8, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
 //line tensor.go:42:100000
 			}
 //line tensor.go:43:100000
@@ -7680,7 +7682,7 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7684:1
+//line quern_gen.go:7686:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first:])
 	for threadX := range 128 {
@@ -7693,13 +7695,13 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7697:1
-func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
+//line quern_gen.go:7699:1
+func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		warp := (threadX + first2) >> 5
+		t1 := (threadX + first2) & 31 % 16
+		t2 := (threadX + first2) & 31 / 16
 		t4 := base + warp*16
 //line tensor.go:21:100000
 		_ = tileA[warp][t1][t2]
@@ -7715,14 +7717,14 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a
 }
 
 //go:noinline
-//line quern_gen.go:7719:1
-func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int, tileA *[4][16][2][8]kernel.BFloat16) {
-	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first2:])
+//line quern_gen.go:7721:1
+func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
+	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first3:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		warp := (threadX + first3) >> 5
+		t1 := (threadX + first3) & 31 % 16
+		t2 := (threadX + first3) & 31 / 16
 //line tensor.go:26:100000
 		_ = tileA[warp][t1][t2]
 //line tensor.go:26:100000
@@ -7735,14 +7737,14 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 i
 }
 
 //go:noinline
-//line quern_gen.go:7739:1
-func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
-	wordRow := (*[128]uint32)(words[first3:])
-	wordRow2 := (*[128]uint32)(words2[first3:])
-	wordRow3 := (*[128]uint32)(words3[first3:])
-	wordRow4 := (*[128]uint32)(words4[first3:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first3:])
-	givenRow2 := (*[128]*[8]kernel.BFloat16)(givens2[first3:])
+//line quern_gen.go:7741:1
+func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
+	wordRow := (*[128]uint32)(words[first4:])
+	wordRow2 := (*[128]uint32)(words2[first4:])
+	wordRow3 := (*[128]uint32)(words3[first4:])
+	wordRow4 := (*[128]uint32)(words4[first4:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first4:])
+	givenRow2 := (*[128]*[8]kernel.BFloat16)(givens2[first4:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -7750,9 +7752,9 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2, wo
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		fa := &faRow[threadX]
-		warp := threadX >> 5
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		warp := (threadX + first4) >> 5
+		t1 := (threadX + first4) & 31 % 16
+		t2 := (threadX + first4) & 31 / 16
 //line tensor.go:26:100000
 		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
 //line tensor.go:27:100000
@@ -7767,18 +7769,18 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:7771:1
-func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first4 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first4:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first4:])
-	wordRow5 := (*[128]uint32)(words5[first4:])
-	wordRow6 := (*[128]uint32)(words6[first4:])
-	wordRow7 := (*[128]uint32)(words7[first4:])
-	wordRow8 := (*[128]uint32)(words8[first4:])
-	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first4:])
-	t30Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t30s[first4:])
-	t31Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t31s[first4:])
-	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first4:])
+//line quern_gen.go:7773:1
+func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
+	wordRow5 := (*[128]uint32)(words5[first5:])
+	wordRow6 := (*[128]uint32)(words6[first5:])
+	wordRow7 := (*[128]uint32)(words7[first5:])
+	wordRow8 := (*[128]uint32)(words8[first5:])
+	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first5:])
+	t30Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t30s[first5:])
+	t31Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t31s[first5:])
+	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first5:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
@@ -7806,18 +7808,18 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7810:1
-func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
-	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first5:])
-	sumRow := (*[128]float32)(sums2[first5:])
-	sumRow2 := (*[128]float32)(sums3[first5:])
-	sumRow3 := (*[128]float32)(sums4[first5:])
-	sumRow4 := (*[128]float32)(sums5[first5:])
-	t37Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t37s[first5:])
-	t38Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t38s[first5:])
-	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first5:])
+//line quern_gen.go:7812:1
+func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
+	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first6:])
+	sumRow := (*[128]float32)(sums2[first6:])
+	sumRow2 := (*[128]float32)(sums3[first6:])
+	sumRow3 := (*[128]float32)(sums4[first6:])
+	sumRow4 := (*[128]float32)(sums5[first6:])
+	t37Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t37s[first6:])
+	t38Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t38s[first6:])
+	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first6:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
@@ -7843,13 +7845,13 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7847:1
-func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, sums6, sums7, sums8, sums9 []float32) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
-	sumRow5 := (*[128]float32)(sums6[first6:])
-	sumRow6 := (*[128]float32)(sums7[first6:])
-	sumRow7 := (*[128]float32)(sums8[first6:])
-	sumRow8 := (*[128]float32)(sums9[first6:])
+//line quern_gen.go:7849:1
+func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
+	sumRow5 := (*[128]float32)(sums6[first7:])
+	sumRow6 := (*[128]float32)(sums7[first7:])
+	sumRow7 := (*[128]float32)(sums8[first7:])
+	sumRow8 := (*[128]float32)(sums9[first7:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		sum5 := sumRow5[threadX]
@@ -7864,30 +7866,30 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7868:1
-func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
+//line quern_gen.go:7870:1
+func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first8:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
-		result0 := threadX&31>>2 + size
-		warp := threadX >> 5
+		result0 := (threadX+first8)&31>>2 + size
+		warp := (threadX + first8) >> 5
 		t4 := base + warp*16
-		result02 := threadX&31&3<<1 + t46&1
-		result03 := threadX&31>>2 + size2
-		result04 := threadX&31&3<<1 + t462&1
-		result05 := threadX&31>>2 + size3
-		result06 := threadX&31&3<<1 + t463&1
-		result07 := threadX&31>>2 + size4
-		result08 := threadX&31&3<<1 + t464&1
-		result09 := threadX&31>>2 + size5
-		result010 := threadX&31&3<<1 + t465&1
-		result011 := threadX&31>>2 + size6
-		result012 := threadX&31&3<<1 + t466&1
-		result013 := threadX&31>>2 + size7
-		result014 := threadX&31&3<<1 + t467&1
-		result015 := threadX&31>>2 + size8
-		result016 := threadX&31&3<<1 + t468&1
+		result02 := (threadX+first8)&31&3<<1 + t46&1
+		result03 := (threadX+first8)&31>>2 + size2
+		result04 := (threadX+first8)&31&3<<1 + t462&1
+		result05 := (threadX+first8)&31>>2 + size3
+		result06 := (threadX+first8)&31&3<<1 + t463&1
+		result07 := (threadX+first8)&31>>2 + size4
+		result08 := (threadX+first8)&31&3<<1 + t464&1
+		result09 := (threadX+first8)&31>>2 + size5
+		result010 := (threadX+first8)&31&3<<1 + t465&1
+		result011 := (threadX+first8)&31>>2 + size6
+		result012 := (threadX+first8)&31&3<<1 + t466&1
+		result013 := (threadX+first8)&31>>2 + size7
+		result014 := (threadX+first8)&31&3<<1 + t467&1
+		result015 := (threadX+first8)&31>>2 + size8
+		result016 := (threadX+first8)&31&3<<1 + t468&1
 //line tensor.go:32:100000
 		sum9 := sums[0]
 //line tensor.go:33:100000
@@ -7929,7 +7931,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:7933:1
+//line quern_gen.go:7935:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7994,24 +7996,26 @@ func quernHostSimilarities(r *host2.Run) {
 //line tensor.go:59:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:60:100000
-					quernRow2Similarities(r, tile, vectors, chunks, at)
-//line tensor.go:61:100000
-				}
-//line tensor.go:62:100000
-			}
-//line tensor.go:63:100000
-			for threadZ := range 1 {
-//line tensor.go:64:100000
-				for threadY := range 1 {
-//line tensor.go:65:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:66:100000
 					first2 := (threadZ*1 + threadY) * 32
-//line tensor.go:67:100000
-					quernRow3Similarities(r, givens, first2, tile)
-//line tensor.go:68:100000
+//line tensor.go:61:100000
+					quernRow2Similarities(r, tile, first2, vectors, chunks, at)
+//line tensor.go:62:100000
 				}
+//line tensor.go:63:100000
+			}
+//line tensor.go:64:100000
+			for threadZ := range 1 {
+//line tensor.go:65:100000
+				for threadY := range 1 {
+//line tensor.go:66:100000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:67:100000
+					first3 := (threadZ*1 + threadY) * 32
+//line tensor.go:68:100000
+					quernRow3Similarities(r, givens, first3, tile)
 //line tensor.go:69:100000
+				}
+//line tensor.go:70:100000
 			}
 //line tensor.go:52:100000
 			host2.LoadMatrix(words, words2, words3, words4, givens)
@@ -8022,9 +8026,9 @@ func quernHostSimilarities(r *host2.Run) {
 //line tensor.go:55:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:56:100000
-					first3 := (threadZ*1 + threadY) * 32
+					first4 := (threadZ*1 + threadY) * 32
 //line tensor.go:57:100000
-					quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile)
+					quernRow4Similarities(r, words, first4, words2, words3, words4, as, givens2, tile)
 //line tensor.go:58:100000
 				}
 //line tensor.go:59:100000
@@ -8036,9 +8040,9 @@ func quernHostSimilarities(r *host2.Run) {
 //line tensor.go:55:100000
 				for threadY := range 1 {
 //line tensor.go:56:100000
-					first4 := (threadZ*1 + threadY) * 32
+					first5 := (threadZ*1 + threadY) * 32
 //line tensor.go:57:100000
-					quernRow5Similarities(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+					quernRow5Similarities(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
 //line tensor.go:58:100000
 				}
 //line tensor.go:59:100000
@@ -8050,9 +8054,9 @@ func quernHostSimilarities(r *host2.Run) {
 //line tensor.go:56:100000
 				for threadY := range 1 {
 //line tensor.go:57:100000
-					first5 := (threadZ*1 + threadY) * 32
+					first6 := (threadZ*1 + threadY) * 32
 //line tensor.go:58:100000
-					quernRow6Similarities(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+					quernRow6Similarities(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
 //line tensor.go:59:100000
 				}
 //line tensor.go:60:100000
@@ -8064,9 +8068,9 @@ func quernHostSimilarities(r *host2.Run) {
 //line tensor.go:63:100000
 				for threadY := range 1 {
 //line tensor.go:64:100000
-					first6 := (threadZ*1 + threadY) * 32
+					first7 := (threadZ*1 + threadY) * 32
 //line tensor.go:65:100000
-					quernRow7Similarities(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8)
+					quernRow7Similarities(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
 //line tensor.go:66:100000
 				}
 //line tensor.go:67:100000
@@ -8080,9 +8084,9 @@ func quernHostSimilarities(r *host2.Run) {
 //line tensor.go:71:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:72:100000
-				first7 := (threadZ*1 + threadY) * 32
+				first8 := (threadZ*1 + threadY) * 32
 //line tensor.go:73:100000
-				quernRow8Similarities(r, lefts, first7, rights, c)
+				quernRow8Similarities(r, lefts, first8, rights, c)
 //line tensor.go:74:100000
 			}
 //line tensor.go:75:100000
@@ -8093,7 +8097,7 @@ func quernHostSimilarities(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8097:1
+//line quern_gen.go:8101:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first:])
@@ -8110,12 +8114,12 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:8114:1
-func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]int8, chunks, at int) {
+//line quern_gen.go:8118:1
+func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		t1 := (threadX + first2) & 31 % 16
+		t2 := (threadX + first2) & 31 / 16
 //line tensor.go:50:100000
 		tile[t1][t2] = vectors[t1*chunks+at+t2]
 //line tensor.go:51:100000
@@ -8124,13 +8128,13 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]in
 }
 
 //go:noinline
-//line quern_gen.go:8128:1
-func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[16][2][16]int8) {
-	givenRow := (*[32]*[16]int8)(givens[first2:])
+//line quern_gen.go:8132:1
+func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
+	givenRow := (*[32]*[16]int8)(givens[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		t1 := (threadX + first3) & 31 % 16
+		t2 := (threadX + first3) & 31 / 16
 //line tensor.go:52:100000
 		_ = tile[t1][t2]
 //line tensor.go:52:100000
@@ -8143,14 +8147,14 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:8147:1
-func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
-	wordRow := (*[32]uint32)(words[first3:])
-	wordRow2 := (*[32]uint32)(words2[first3:])
-	wordRow3 := (*[32]uint32)(words3[first3:])
-	wordRow4 := (*[32]uint32)(words4[first3:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first3:])
-	givenRow2 := (*[32]*[16]int8)(givens2[first3:])
+//line quern_gen.go:8151:1
+func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
+	wordRow := (*[32]uint32)(words[first4:])
+	wordRow2 := (*[32]uint32)(words2[first4:])
+	wordRow3 := (*[32]uint32)(words3[first4:])
+	wordRow4 := (*[32]uint32)(words4[first4:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first4:])
+	givenRow2 := (*[32]*[16]int8)(givens2[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -8158,8 +8162,8 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2, wor
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		a := &aRow[threadX]
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		t1 := (threadX + first4) & 31 % 16
+		t2 := (threadX + first4) & 31 / 16
 //line tensor.go:52:100000
 		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
 //line tensor.go:53:100000
@@ -8174,18 +8178,18 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:8178:1
-func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first4 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first4:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first4:])
-	wordRow5 := (*[32]uint32)(words5[first4:])
-	wordRow6 := (*[32]uint32)(words6[first4:])
-	wordRow7 := (*[32]uint32)(words7[first4:])
-	wordRow8 := (*[32]uint32)(words8[first4:])
-	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first4:])
-	t17Row := (*[32]kernel.MatrixA[int8])(t17s[first4:])
-	t18Row := (*[32]kernel.MatrixB[int8])(t18s[first4:])
-	t19Row := (*[32]kernel.Accumulator[int32])(t19s[first4:])
+//line quern_gen.go:8182:1
+func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first5:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
+	wordRow5 := (*[32]uint32)(words5[first5:])
+	wordRow6 := (*[32]uint32)(words6[first5:])
+	wordRow7 := (*[32]uint32)(words7[first5:])
+	wordRow8 := (*[32]uint32)(words8[first5:])
+	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first5:])
+	t17Row := (*[32]kernel.MatrixA[int8])(t17s[first5:])
+	t18Row := (*[32]kernel.MatrixB[int8])(t18s[first5:])
+	t19Row := (*[32]kernel.Accumulator[int32])(t19s[first5:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
@@ -8213,19 +8217,19 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:8217:1
-func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first5:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
-	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first5:])
-	sumRow := (*[32]int32)(sums[first5:])
-	sumRow2 := (*[32]int32)(sums2[first5:])
-	sumRow3 := (*[32]int32)(sums3[first5:])
-	sumRow4 := (*[32]int32)(sums4[first5:])
-	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first5:])
-	t25Row := (*[32]kernel.MatrixA[int8])(t25s[first5:])
-	t26Row := (*[32]kernel.MatrixB[int8])(t26s[first5:])
-	t27Row := (*[32]kernel.Accumulator[int32])(t27s[first5:])
+//line quern_gen.go:8221:1
+func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first6:])
+	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first6:])
+	sumRow := (*[32]int32)(sums[first6:])
+	sumRow2 := (*[32]int32)(sums2[first6:])
+	sumRow3 := (*[32]int32)(sums3[first6:])
+	sumRow4 := (*[32]int32)(sums4[first6:])
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first6:])
+	t25Row := (*[32]kernel.MatrixA[int8])(t25s[first6:])
+	t26Row := (*[32]kernel.MatrixB[int8])(t26s[first6:])
+	t27Row := (*[32]kernel.Accumulator[int32])(t27s[first6:])
 	for threadX := range 32 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
@@ -8252,15 +8256,15 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8256:1
-func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first6 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first6:])
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
-	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first6:])
-	sumRow5 := (*[32]int32)(sums5[first6:])
-	sumRow6 := (*[32]int32)(sums6[first6:])
-	sumRow7 := (*[32]int32)(sums7[first6:])
-	sumRow8 := (*[32]int32)(sums8[first6:])
+//line quern_gen.go:8260:1
+func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first7:])
+	sumRow5 := (*[32]int32)(sums5[first7:])
+	sumRow6 := (*[32]int32)(sums6[first7:])
+	sumRow7 := (*[32]int32)(sums7[first7:])
+	sumRow8 := (*[32]int32)(sums8[first7:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -8281,21 +8285,21 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:8285:1
-func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights []kernel.Accumulator[int32], c []int32) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
+//line quern_gen.go:8289:1
+func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], c []int32) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first8:])
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first8:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-		at2 := threadX & 31 & 3 << 1
+		at2 := (threadX + first8) & 31 & 3 << 1
 //line tensor.go:57:100000
 		for i := 0; i < 4; i++ {
 //line tensor.go:58:100000
 			t33 := i
 //line tensor.go:59:100000
-			result0 := threadX&31>>2 + t33>>1<<3
+			result0 := (threadX+first8)&31>>2 + t33>>1<<3
 //line tensor.go:60:100000
 			t35 := i
 //line tensor.go:61:100000
@@ -8325,7 +8329,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:62:100000
 }
 
-//line quern_gen.go:8329:1
+//line quern_gen.go:8333:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -8389,24 +8393,26 @@ func quernHostMoments(r *host2.Run) {
 //line tensor.go:82:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:83:100000
-					quernRow2Moments(r, tile, samples, at)
-//line tensor.go:84:100000
-				}
-//line tensor.go:85:100000
-			}
-//line tensor.go:86:100000
-			for threadZ := range 1 {
-//line tensor.go:87:100000
-				for threadY := range 1 {
-//line tensor.go:88:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:89:100000
 					first2 := (threadZ*1 + threadY) * 32
-//line tensor.go:90:100000
-					quernRow3Moments(r, givens, first2, tile)
-//line tensor.go:91:100000
+//line tensor.go:84:100000
+					quernRow2Moments(r, tile, first2, samples, at)
+//line tensor.go:85:100000
 				}
+//line tensor.go:86:100000
+			}
+//line tensor.go:87:100000
+			for threadZ := range 1 {
+//line tensor.go:88:100000
+				for threadY := range 1 {
+//line tensor.go:89:100000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:90:100000
+					first3 := (threadZ*1 + threadY) * 32
+//line tensor.go:91:100000
+					quernRow3Moments(r, givens, first3, tile)
 //line tensor.go:92:100000
+				}
+//line tensor.go:93:100000
 			}
 //line tensor.go:75:100000
 			host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
@@ -8417,9 +8423,9 @@ func quernHostMoments(r *host2.Run) {
 //line tensor.go:78:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:79:100000
-					first3 := (threadZ*1 + threadY) * 32
+					first4 := (threadZ*1 + threadY) * 32
 //line tensor.go:80:100000
-					quernRow4Moments(r, words, first3, words2, words3, words4, as, givens2, tile)
+					quernRow4Moments(r, words, first4, words2, words3, words4, as, givens2, tile)
 //line tensor.go:81:100000
 				}
 //line tensor.go:82:100000
@@ -8431,9 +8437,9 @@ func quernHostMoments(r *host2.Run) {
 //line tensor.go:78:100000
 				for threadY := range 1 {
 //line tensor.go:79:100000
-					first4 := (threadZ*1 + threadY) * 32
+					first5 := (threadZ*1 + threadY) * 32
 //line tensor.go:80:100000
-					quernRow5Moments(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+					quernRow5Moments(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
 //line tensor.go:81:100000
 				}
 //line tensor.go:82:100000
@@ -8445,9 +8451,9 @@ func quernHostMoments(r *host2.Run) {
 //line tensor.go:79:100000
 				for threadY := range 1 {
 //line tensor.go:80:100000
-					first5 := (threadZ*1 + threadY) * 32
+					first6 := (threadZ*1 + threadY) * 32
 //line tensor.go:81:100000
-					quernRow6Moments(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+					quernRow6Moments(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
 //line tensor.go:82:100000
 				}
 //line tensor.go:83:100000
@@ -8459,9 +8465,9 @@ func quernHostMoments(r *host2.Run) {
 //line tensor.go:86:100000
 				for threadY := range 1 {
 //line tensor.go:87:100000
-					first6 := (threadZ*1 + threadY) * 32
+					first7 := (threadZ*1 + threadY) * 32
 //line tensor.go:88:100000
-					quernRow7Moments(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8)
+					quernRow7Moments(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
 //line tensor.go:89:100000
 				}
 //line tensor.go:90:100000
@@ -8475,9 +8481,9 @@ func quernHostMoments(r *host2.Run) {
 //line tensor.go:94:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tensor.go:95:100000
-				first7 := (threadZ*1 + threadY) * 32
+				first8 := (threadZ*1 + threadY) * 32
 //line tensor.go:96:100000
-				quernRow8Moments(r, lefts, first7, rights, c)
+				quernRow8Moments(r, lefts, first8, rights, c)
 //line tensor.go:97:100000
 			}
 //line tensor.go:98:100000
@@ -8488,7 +8494,7 @@ func quernHostMoments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8492:1
+//line quern_gen.go:8498:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first:])
@@ -8505,12 +8511,12 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:8509:1
-func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2][8]kernel.Float16, at int) {
+//line quern_gen.go:8515:1
+func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		t1 := (threadX + first2) & 31 % 16
+		t2 := (threadX + first2) & 31 / 16
 //line tensor.go:73:100000
 		tile[t1][t2] = samples[at+t1][t2]
 //line tensor.go:74:100000
@@ -8519,13 +8525,13 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2
 }
 
 //go:noinline
-//line quern_gen.go:8523:1
-func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, tile *[16][2][8]kernel.Float16) {
-	givenRow := (*[32]*[8]kernel.Float16)(givens[first2:])
+//line quern_gen.go:8529:1
+func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
+	givenRow := (*[32]*[8]kernel.Float16)(givens[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		t1 := (threadX + first3) & 31 % 16
+		t2 := (threadX + first3) & 31 / 16
 //line tensor.go:75:100000
 		_ = tile[t1][t2]
 //line tensor.go:75:100000
@@ -8538,14 +8544,14 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, til
 }
 
 //go:noinline
-//line quern_gen.go:8542:1
-func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
-	wordRow := (*[32]uint32)(words[first3:])
-	wordRow2 := (*[32]uint32)(words2[first3:])
-	wordRow3 := (*[32]uint32)(words3[first3:])
-	wordRow4 := (*[32]uint32)(words4[first3:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first3:])
-	givenRow2 := (*[32]*[8]kernel.Float16)(givens2[first3:])
+//line quern_gen.go:8548:1
+func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
+	wordRow := (*[32]uint32)(words[first4:])
+	wordRow2 := (*[32]uint32)(words2[first4:])
+	wordRow3 := (*[32]uint32)(words3[first4:])
+	wordRow4 := (*[32]uint32)(words4[first4:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first4:])
+	givenRow2 := (*[32]*[8]kernel.Float16)(givens2[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -8553,8 +8559,8 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2, words3, 
 		word2 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		a := &aRow[threadX]
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		t1 := (threadX + first4) & 31 % 16
+		t2 := (threadX + first4) & 31 / 16
 //line tensor.go:75:100000
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
 //line tensor.go:76:100000
@@ -8569,18 +8575,18 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:8573:1
-func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first4:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first4:])
-	wordRow5 := (*[32]uint32)(words5[first4:])
-	wordRow6 := (*[32]uint32)(words6[first4:])
-	wordRow7 := (*[32]uint32)(words7[first4:])
-	wordRow8 := (*[32]uint32)(words8[first4:])
-	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first4:])
-	t17Row := (*[32]kernel.MatrixA[kernel.Float16])(t17s[first4:])
-	t18Row := (*[32]kernel.MatrixB[kernel.Float16])(t18s[first4:])
-	t19Row := (*[32]kernel.Accumulator[float32])(t19s[first4:])
+//line quern_gen.go:8579:1
+func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first5:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
+	wordRow5 := (*[32]uint32)(words5[first5:])
+	wordRow6 := (*[32]uint32)(words6[first5:])
+	wordRow7 := (*[32]uint32)(words7[first5:])
+	wordRow8 := (*[32]uint32)(words8[first5:])
+	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first5:])
+	t17Row := (*[32]kernel.MatrixA[kernel.Float16])(t17s[first5:])
+	t18Row := (*[32]kernel.MatrixB[kernel.Float16])(t18s[first5:])
+	t19Row := (*[32]kernel.Accumulator[float32])(t19s[first5:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
@@ -8608,19 +8614,19 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 
 }
 
 //go:noinline
-//line quern_gen.go:8612:1
-func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first5:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
-	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first5:])
-	sumRow := (*[32]float32)(sums[first5:])
-	sumRow2 := (*[32]float32)(sums2[first5:])
-	sumRow3 := (*[32]float32)(sums3[first5:])
-	sumRow4 := (*[32]float32)(sums4[first5:])
-	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first5:])
-	t25Row := (*[32]kernel.MatrixA[kernel.Float16])(t25s[first5:])
-	t26Row := (*[32]kernel.MatrixB[kernel.Float16])(t26s[first5:])
-	t27Row := (*[32]kernel.Accumulator[float32])(t27s[first5:])
+//line quern_gen.go:8618:1
+func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first6:])
+	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first6:])
+	sumRow := (*[32]float32)(sums[first6:])
+	sumRow2 := (*[32]float32)(sums2[first6:])
+	sumRow3 := (*[32]float32)(sums3[first6:])
+	sumRow4 := (*[32]float32)(sums4[first6:])
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first6:])
+	t25Row := (*[32]kernel.MatrixA[kernel.Float16])(t25s[first6:])
+	t26Row := (*[32]kernel.MatrixB[kernel.Float16])(t26s[first6:])
+	t27Row := (*[32]kernel.Accumulator[float32])(t27s[first6:])
 	for threadX := range 32 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
@@ -8647,15 +8653,15 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5
 }
 
 //go:noinline
-//line quern_gen.go:8651:1
-func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first6:])
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
-	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first6:])
-	sumRow5 := (*[32]float32)(sums5[first6:])
-	sumRow6 := (*[32]float32)(sums6[first6:])
-	sumRow7 := (*[32]float32)(sums7[first6:])
-	sumRow8 := (*[32]float32)(sums8[first6:])
+//line quern_gen.go:8657:1
+func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first7:])
+	sumRow5 := (*[32]float32)(sums5[first7:])
+	sumRow6 := (*[32]float32)(sums6[first7:])
+	sumRow7 := (*[32]float32)(sums7[first7:])
+	sumRow8 := (*[32]float32)(sums8[first7:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -8676,21 +8682,21 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 }
 
 //go:noinline
-//line quern_gen.go:8680:1
-func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights []kernel.Accumulator[float32], c []float32) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
+//line quern_gen.go:8686:1
+func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], c []float32) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first8:])
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first8:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-		at2 := threadX & 31 & 3 << 1
+		at2 := (threadX + first8) & 31 & 3 << 1
 //line tensor.go:80:100000
 		for i := 0; i < 4; i++ {
 //line tensor.go:81:100000
 			t33 := i
 //line tensor.go:82:100000
-			result0 := threadX&31>>2 + t33>>1<<3
+			result0 := (threadX+first8)&31>>2 + t33>>1<<3
 //line tensor.go:83:100000
 			t35 := i
 //line tensor.go:84:100000
@@ -8720,7 +8726,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 //line tensor.go:85:100000
 }
 
-//line quern_gen.go:8724:1
+//line quern_gen.go:8730:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -8739,14 +8745,14 @@ func quernHostSmallProduct(r *host2.Run) {
 	fas := host2.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
 	n := 1
 	n2 := 1
-	t52 := 1
-	var t6 []float32
+	t9 := 1
+	var t62 []float32
 	t8s := host2.Scratch[kernel.MatrixA[float32]](r, 2, r.BlockDim.Count())
 	t9s := host2.Scratch[kernel.MatrixB[float32]](r, 3, r.BlockDim.Count())
 	t10s := host2.Scratch[kernel.Accumulator[float32]](r, 4, r.BlockDim.Count())
 	n3 := 1
 	n4 := 1
-	t53 := 8
+	t72 := 8
 	sums2 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
 	sums3 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
 	sums4 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
@@ -8804,7 +8810,7 @@ func quernHostSmallProduct(r *host2.Run) {
 //line tensor.go:99:100000
 					first2 := (threadZ*1 + threadY) * 32
 //line tensor.go:100:100000
-					quernRow2SmallProduct(r, fas, first2, t2, k, n, n2, t52)
+					quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9)
 //line tensor.go:101:100000
 				}
 //line tensor.go:102:100000
@@ -8812,7 +8818,7 @@ func quernHostSmallProduct(r *host2.Run) {
 //line tensor.go:103:100000
 			r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:95:100000
-			t6 = b[t5:]
+			t62 = b[t5:]
 //line tensor.go:96:100000
 			for threadZ := range 1 {
 //line tensor.go:97:100000
@@ -8822,7 +8828,7 @@ func quernHostSmallProduct(r *host2.Run) {
 //line tensor.go:99:100000
 					first3 := (threadZ*1 + threadY) * 32
 //line tensor.go:100:100000
-					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, t6, n3, n4, t53)
+					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72)
 //line tensor.go:101:100000
 				}
 //line tensor.go:102:100000
@@ -8865,7 +8871,7 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8869:1
+//line quern_gen.go:8875:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first:])
 	for threadX := range 32 {
@@ -8878,48 +8884,81 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8882:1
-func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
+//line quern_gen.go:8888:1
+func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2, n int, t2 []float32, k, n2, t9 int) {
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
-		t12 := threadX & 31 >> 2
-		t22 := threadX & 31 & 3 * n
+		at2 := (threadX + first2) & 31 & 3 * 1
+		t52 := (threadX + first2) & 31 >> 2
+		t6 := (threadX + first2) & 31 & 3 * n
 //line tensor.go:94:100000
 		m := kernel.MatrixA[float32]{}
 //line tensor.go:95:100000
-		for w := 0; w < 4; w++ {
+		var result0 kernel.MatrixA[float32]
 //line tensor.go:96:100000
-			t3 := t2
+		if n == 0 {
 //line tensor.go:97:100000
-			t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
-//line tensor.go:98:100000
-			var word uint32
-//line tensor.go:99:100000
-			for i := 0; i < n2; i++ {
+			for i := 0; i < 2; i++ {
 //line tensor.go:94:100000
-				word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2)
+				bits := uint64(math.Float32bits(t2[((threadX+first2)&31>>2+i*8)*k+at2]))
+//line tensor.go:95:100000
+				t12 := i
+//line tensor.go:94:100000
+				_ = m[t12]
+//line tensor.go:95:100000
+				t22 := i + 2
+//line tensor.go:94:100000
+				_ = m[t22]
+//line tensor.go:95:100000
+				t3 := uint32(bits)
+//line tensor.go:96:100000
+				t4 := uint32(bits >> 32)
+//line tensor.go:94:100000
+				m[t12] = t3
+//line tensor.go:94:100000
+				m[t22] = t4
 //line tensor.go:95:100000
 			}
 //line tensor.go:96:100000
-			result0 := word
-//line tensor.go:94:100000
-			m[w] = result0
-//line tensor.go:95:100000
-		}
-//line tensor.go:96:100000
-		result02 := m
+			result0 = m
 //line tensor.go:97:100000
-		*fa = result02
+		} else {
 //line tensor.go:98:100000
-	}
+			for w := 0; w < 4; w++ {
 //line tensor.go:99:100000
+				t7 := t2
+//line tensor.go:100:100000
+				t8 := (t52+w&1*8)*k + (t6+w>>1*4*n)*1
+//line tensor.go:101:100000
+				var word uint32
+//line tensor.go:102:100000
+				for i2 := 0; i2 < n2; i2++ {
+//line tensor.go:94:100000
+					word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << (i2 * 32 / n2)
+//line tensor.go:95:100000
+				}
+//line tensor.go:96:100000
+				result02 := word
+//line tensor.go:94:100000
+				m[w] = result02
+//line tensor.go:95:100000
+			}
+//line tensor.go:96:100000
+			result0 = m
+//line tensor.go:97:100000
+		}
+//line tensor.go:98:100000
+		*fa = result0
+//line tensor.go:99:100000
+	}
+//line tensor.go:100:100000
 }
 
 //go:noinline
-//line quern_gen.go:8922:1
-func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
+//line quern_gen.go:8961:1
+func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], n3 int, t62 []float32, n4, t72 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first3:])
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first3:])
 	t8Row := (*[32]kernel.MatrixA[float32])(t8s[first3:])
@@ -8929,42 +8968,62 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
-		t8 := &t8Row[threadX]
-		t9 := &t9Row[threadX]
+		t82 := &t8Row[threadX]
+		t92 := &t9Row[threadX]
 		t10 := &t10Row[threadX]
-		t13 := threadX & 31 >> 2
-		at2 := t13 * 1
-		t23 := threadX & 31 & 3 * n3
+		t32 := (threadX + first3) & 31 >> 2
+		at3 := t32 * 1
+		t42 := (threadX + first3) & 31 & 3 * n3
 //line tensor.go:95:100000
 		m2 := kernel.MatrixB[float32]{}
 //line tensor.go:96:100000
-		for w2 := 0; w2 < 2; w2++ {
+		var result03 kernel.MatrixB[float32]
 //line tensor.go:97:100000
-			t32 := t6
-//line tensor.go:98:100000
-			t42 := at2 + (t23+w2*4*n3)*8
-//line tensor.go:99:100000
-			var word2 uint32
-//line tensor.go:100:100000
-			for i2 := 0; i2 < n4; i2++ {
+		if n3 == 0 {
 //line tensor.go:95:100000
-				word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4)
+			bits2 := uint64(math.Float32bits(t62[(threadX+first3)&31>>2*1+(threadX+first3)&31&3*8]))
+//line tensor.go:96:100000
+			t13 := uint32(bits2)
+//line tensor.go:97:100000
+			t23 := uint32(bits2 >> 32)
+//line tensor.go:98:100000
+			m2[0] = t13
+//line tensor.go:99:100000
+			m2[1] = t23
+//line tensor.go:100:100000
+			result03 = m2
+//line tensor.go:101:100000
+		} else {
+//line tensor.go:102:100000
+			for w2 := 0; w2 < 2; w2++ {
+//line tensor.go:103:100000
+				t53 := t62
+//line tensor.go:104:100000
+				t63 := at3 + (t42+w2*4*n3)*8
+//line tensor.go:105:100000
+				var word2 uint32
+//line tensor.go:106:100000
+				for i3 := 0; i3 < n4; i3++ {
+//line tensor.go:95:100000
+					word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << (i3 * 32 / n4)
+//line tensor.go:96:100000
+				}
+//line tensor.go:97:100000
+				result04 := word2
+//line tensor.go:95:100000
+				m2[w2] = result04
 //line tensor.go:96:100000
 			}
 //line tensor.go:97:100000
-			result03 := word2
-//line tensor.go:95:100000
-			m2[w2] = result03
-//line tensor.go:96:100000
-		}
-//line tensor.go:97:100000
-		result04 := m2
+			result03 = m2
 //line tensor.go:98:100000
-		fb := result04
+		}
+//line tensor.go:99:100000
+		fb := result03
 //line tensor.go:96:100000
-		*t8 = *fa
+		*t82 = *fa
 //line tensor.go:97:100000
-		*t9 = fb
+		*t92 = fb
 //line tensor.go:98:100000
 		*t10 = *sum
 //line tensor.go:99:100000
@@ -8973,7 +9032,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8977:1
+//line quern_gen.go:9036:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first4:])
 	sumRow2 := (*[32]float32)(sums2[first4:])
@@ -8994,20 +9053,20 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8998:1
+//line quern_gen.go:9057:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first5:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
-		result06 := threadX&31>>2 + size
-		result07 := threadX&31&3<<1 + t18&1
-		result08 := threadX&31>>2 + size2
-		result09 := threadX&31&3<<1 + t182&1
-		result010 := threadX&31>>2 + size3
-		result011 := threadX&31&3<<1 + t183&1
-		result012 := threadX&31>>2 + size4
-		result013 := threadX&31&3<<1 + t184&1
+		result06 := (threadX+first5)&31>>2 + size
+		result07 := (threadX+first5)&31&3<<1 + t18&1
+		result08 := (threadX+first5)&31>>2 + size2
+		result09 := (threadX+first5)&31&3<<1 + t182&1
+		result010 := (threadX+first5)&31>>2 + size3
+		result011 := (threadX+first5)&31&3<<1 + t183&1
+		result012 := (threadX+first5)&31>>2 + size4
+		result013 := (threadX+first5)&31&3<<1 + t184&1
 //line tensor.go:98:100000
 		v := sum[0]
 //line tensor.go:99:100000
@@ -9029,7 +9088,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:9033:1
+//line quern_gen.go:9092:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -9136,7 +9195,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:9140:1
+//line quern_gen.go:9199:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -9199,7 +9258,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:9203:1
+//line quern_gen.go:9262:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -9273,7 +9332,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int
 //line types.go:17:120000
 }
 
-//line quern_gen.go:9277:1
+//line quern_gen.go:9336:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -9364,7 +9423,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:9368:1
+//line quern_gen.go:9427:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -9475,7 +9534,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:9479:1
+//line quern_gen.go:9538:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -9545,7 +9604,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9549:1
+//line quern_gen.go:9608:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -9615,7 +9674,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9619:1
+//line quern_gen.go:9678:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -9685,7 +9744,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9689:1
+//line quern_gen.go:9748:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -9786,7 +9845,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:9790:1
+//line quern_gen.go:9849:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -9896,7 +9955,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:9900:1
+//line quern_gen.go:9959:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -9968,7 +10027,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:9972:1
+//line quern_gen.go:10031:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -10060,7 +10119,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:10064:1
+//line quern_gen.go:10123:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -10146,7 +10205,7 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10150:1
+//line quern_gen.go:10209:1
 func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k, t5, t52, t53 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10154,7 +10213,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 		if count2 <= 0 {
 			return
 		}
-		if k >= 0 && k < 4 && base >= 0 && count2 <= len(rows)-base && t5 >= 0 && t5 < 4 && t52 >= 0 && t52 < 4 && t53 >= 0 && t53 < 4 {
+		if base >= 0 && count2 <= len(rows)-base {
 			row2 := rows[base:][:count2]
 			bestRow3 := bestRow[:][:count2]
 			for threadX := range count2 {
@@ -10162,11 +10221,11 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 				best := bestRow3[threadX]
 //line types.go:123:120000
 				_ = row2[threadX][k]
-//line types.go:124:120000
+//line types.go:123:120000
 				s := &row2[threadX][k]
-//line types.go:125:120000
+//line types.go:124:120000
 				t8 := s.Valid
-//line types.go:126:120000
+//line types.go:125:120000
 				if t8 {
 //line types.go:123:120000
 					result0 := s.width()
@@ -10184,11 +10243,11 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 				}
 //line types.go:123:120000
 				_ = row2[threadX][t5]
-//line types.go:124:120000
+//line types.go:123:120000
 				s2 := &row2[threadX][t5]
-//line types.go:125:120000
+//line types.go:124:120000
 				t82 := s2.Valid
-//line types.go:126:120000
+//line types.go:125:120000
 				if t82 {
 //line types.go:123:120000
 					result03 := s2.width()
@@ -10206,11 +10265,11 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 				}
 //line types.go:123:120000
 				_ = row2[threadX][t52]
-//line types.go:124:120000
+//line types.go:123:120000
 				s3 := &row2[threadX][t52]
-//line types.go:125:120000
+//line types.go:124:120000
 				t83 := s3.Valid
-//line types.go:126:120000
+//line types.go:125:120000
 				if t83 {
 //line types.go:123:120000
 					result05 := s3.width()
@@ -10228,11 +10287,11 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 				}
 //line types.go:123:120000
 				_ = row2[threadX][t53]
-//line types.go:124:120000
+//line types.go:123:120000
 				s4 := &row2[threadX][t53]
-//line types.go:125:120000
+//line types.go:124:120000
 				t84 := s4.Valid
-//line types.go:126:120000
+//line types.go:125:120000
 				if t84 {
 //line types.go:123:120000
 					result07 := s4.width()
@@ -10366,7 +10425,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10370:1
+//line quern_gen.go:10429:1
 func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k2 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10374,7 +10433,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 		if count3 <= 0 {
 			return
 		}
-		if k2 >= 0 && k2 < 4 && base >= 0 && count3 <= len(rows)-base {
+		if base >= 0 && count3 <= len(rows)-base {
 			row3 := rows[base:][:count3]
 			bestRow4 := bestRow[:][:count3]
 			for threadX := range count3 {
@@ -10382,11 +10441,11 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 				best := bestRow4[threadX]
 //line types.go:123:120000
 				_ = row3[threadX][k2]
-//line types.go:124:120000
+//line types.go:123:120000
 				s5 := &row3[threadX][k2]
-//line types.go:125:120000
+//line types.go:124:120000
 				t85 := s5.Valid
-//line types.go:126:120000
+//line types.go:125:120000
 				if t85 {
 //line types.go:123:120000
 					result09 := s5.width()
@@ -10454,7 +10513,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10458:1
+//line quern_gen.go:10517:1
 func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10501,7 +10560,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 //line types.go:131:120000
 }
 
-//line quern_gen.go:10505:1
+//line quern_gen.go:10564:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -10568,7 +10627,7 @@ func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 }
 
 //go:noinline
-//line quern_gen.go:10572:1
+//line quern_gen.go:10631:1
 func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, k, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10618,7 +10677,7 @@ func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 }
 
 //go:noinline
-//line quern_gen.go:10622:1
+//line quern_gen.go:10681:1
 func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10713,7 +10772,7 @@ func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 //line types.go:166:120000
 }
 
-//line quern_gen.go:10717:1
+//line quern_gen.go:10776:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -10782,7 +10841,7 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10786:1
+//line quern_gen.go:10845:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32, count int, same bool) {
 	vRow := vs[first:][:dimX]
 	if same {
@@ -10828,7 +10887,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:10832:1
+//line quern_gen.go:10891:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -10838,7 +10897,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:10842:1
+//line quern_gen.go:10901:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32, count2 int, same2 bool) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -10916,7 +10975,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:10920:1
+//line quern_gen.go:10979:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -10945,7 +11004,7 @@ func quernHostBlockSum(r *host2.Run) {
 	var reduceAddOf [1]float32
 	var reduceAdd2 float32
 	var p2 float32
-	threads10 := r.BlockDim.Count()
+	threads9 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 //line warp.go:31:130000
@@ -11025,9 +11084,9 @@ func quernHostBlockSum(r *host2.Run) {
 //line warp.go:41:130000
 		}
 //line warp.go:42:130000
-		for first5 := 0; first5 < threads10; first5 += 32 {
+		for first5 := 0; first5 < threads9; first5 += 32 {
 //line warp.go:43:130000
-			lanes := min(32, threads10-first5)
+			lanes := min(32, threads9-first5)
 //line warp.go:39:130000
 			if first5>>5 == 0 {
 //line warp.go:40:130000
@@ -11086,7 +11145,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11090:1
+//line quern_gen.go:11149:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30:130000
@@ -11095,7 +11154,7 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:11099:1
+//line quern_gen.go:11158:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, at2, at3, at4 int) {
 	sRow := (*[256]float32)(ss[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
@@ -11143,7 +11202,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, 
 }
 
 //go:noinline
-//line quern_gen.go:11147:1
+//line quern_gen.go:11206:1
 func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []float32) {
 	sRow := (*[256]float32)(ss[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
@@ -11188,7 +11247,7 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:11192:1
+//line quern_gen.go:11251:1
 func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
 	reduceAddRow := (*[256]float32)(reduceAdds[first4:])
 	for threadX := range 256 {
@@ -11197,9 +11256,9 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 //line warp.go:34:130000
 		s2 := reduceAdd
 //line warp.go:35:130000
-		if threadX&31 == 0 {
+		if (threadX+first4)&31 == 0 {
 //line warp.go:36:130000
-			partial[threadX>>5] = s2
+			partial[(threadX+first4)>>5] = s2
 //line warp.go:37:130000
 		}
 //line warp.go:38:130000
@@ -11208,35 +11267,11 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:11212:1
+//line quern_gen.go:11271:1
 func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float32, startX int) {
 	pRow := ps[at5:][:n]
-	count3 := n
-	if count3 <= 8 {
-		row6 := partial[:count3]
-		pRow2 := pRow[:][:count3]
-		for lane := range count3 {
-//line warp.go:40:130000
-			var p float32
-//line warp.go:41:130000
-			if lane < 8 {
-//line warp.go:42:130000
-				p = row6[lane]
-//line warp.go:43:130000
-			}
-//line warp.go:44:130000
-			pRow2[lane] = p
-//line warp.go:45:130000
-		}
-//line warp.go:46:130000
-		return
-//line warp.go:47:130000
-	}
-//line warp.go:48:130000
 	for lane := range n {
-//line warp.go:49:130000
 		threadX := startX + lane
-//line warp.go:50:130000
 		r.ThreadIdx.X = threadX
 //line warp.go:40:130000
 		var p float32
@@ -11254,7 +11289,7 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float
 }
 
 //go:noinline
-//line quern_gen.go:11258:1
+//line quern_gen.go:11293:1
 func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
 	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
@@ -11266,7 +11301,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
 //line warp.go:48:130000
 }
 
-//line quern_gen.go:11270:1
+//line quern_gen.go:11305:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -11339,7 +11374,7 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11343:1
+//line quern_gen.go:11378:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32, count2 int, same bool) {
 	keepRow := keeps[first:][:dimX]
 	if same {
@@ -11373,7 +11408,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:11377:1
+//line quern_gen.go:11412:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -11405,7 +11440,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:11409:1
+//line quern_gen.go:11444:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base, count3 int, same2 bool) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -11463,7 +11498,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:11467:1
+//line quern_gen.go:11502:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -11579,7 +11614,7 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11583:1
+//line quern_gen.go:11618:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := (*[32]int32)(vs[first:])
 	oRow := (*[32][]int32)(os[first:])
@@ -11639,7 +11674,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:11643:1
+//line quern_gen.go:11678:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := (*[32]int32)(vs[first2:])
 	oRow := (*[32][]int32)(os[first2:])
@@ -11662,7 +11697,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11666:1
+//line quern_gen.go:11701:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := (*[32]int32)(vs[first3:])
 	oRow := (*[32][]int32)(os[first3:])
@@ -11685,7 +11720,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11689:1
+//line quern_gen.go:11724:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := (*[32]int32)(vs[first4:])
 	oRow := (*[32][]int32)(os[first4:])
@@ -11708,7 +11743,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11712:1
+//line quern_gen.go:11747:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := (*[32]int32)(vs[first5:])
 	oRow := (*[32][]int32)(os[first5:])
@@ -11738,7 +11773,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11742:1
+//line quern_gen.go:11777:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := (*[32][]int32)(os[first6:])
 	shuffleRow2 := (*[32]int32)(shuffles2[first6:])
@@ -11753,7 +11788,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:11757:1
+//line quern_gen.go:11792:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -11899,7 +11934,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11903:1
+//line quern_gen.go:11938:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := (*[64]uint32)(givens[first:])
 	if base >= 0 && 64 <= len(keys)-base {
@@ -11926,7 +11961,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:11930:1
+//line quern_gen.go:11965:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := (*[64]uint32)(matchAnys[first2:])
 	givenRow2 := (*[64]uint32)(givens2[first2:])
@@ -11972,7 +12007,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:11976:1
+//line quern_gen.go:12011:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := (*[64]bool)(matchAlls[first3:])
 	givenRow3 := (*[64]bool)(givens3[first3:])
@@ -12013,7 +12048,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:12017:1
+//line quern_gen.go:12052:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -12023,7 +12058,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:12027:1
+//line quern_gen.go:12062:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -12040,7 +12075,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:12044:1
+//line quern_gen.go:12079:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -12054,7 +12089,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:12058:1
+//line quern_gen.go:12093:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -12069,7 +12104,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:12073:1
+//line quern_gen.go:12108:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -12193,7 +12228,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12197:1
+//line quern_gen.go:12232:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := (*[32]uint32)(vs[first:])
 	if 32 <= len(x) {
@@ -12218,7 +12253,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:12222:1
+//line quern_gen.go:12257:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
@@ -12228,7 +12263,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:12232:1
+//line quern_gen.go:12267:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := (*[32]uint32)(t2s[first3:])
 	reduceMaxRow := (*[32]uint32)(reduceMaxs[first3:])
@@ -12253,7 +12288,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:12257:1
+//line quern_gen.go:12292:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
@@ -12263,7 +12298,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:12267:1
+//line quern_gen.go:12302:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
@@ -12273,7 +12308,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:12277:1
+//line quern_gen.go:12312:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := (*[32]uint32)(t6s[first6:])
 	t8Row := (*[32]uint32)(t8s[first6:])
@@ -12305,7 +12340,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:12309:1
+//line quern_gen.go:12344:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := (*[32]uint32)(lows[first7:])
 	highRow := (*[32]uint32)(highs[first7:])
@@ -12324,7 +12359,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:100:130000
 		before := scanExclusiveAdd
 //line warp.go:101:130000
-		if threadX&31 == 31 {
+		if (threadX+first7)&31 == 31 {
 //line warp.go:102:130000
 			_ = out[0]
 //line warp.go:102:130000
@@ -12368,7 +12403,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:12372:1
+//line quern_gen.go:12407:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -12419,7 +12454,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:12423:1
+//line quern_gen.go:12458:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	if base >= 0 && 128 <= len(x)-base {
 		row2 := (*[128]int32)(x[base:])
@@ -12446,7 +12481,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:12450:1
+//line quern_gen.go:12485:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -12505,7 +12540,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:12509:1
+//line quern_gen.go:12544:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := (*[64]float32)(givens[first:])
 	for threadX := range 64 {
@@ -12520,7 +12555,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:12524:1
+//line quern_gen.go:12559:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := (*[64]float32)(reduceAdds[first2:])
 	for threadX := range 64 {
@@ -12529,9 +12564,9 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 //line actor.go:26:140000
 		sum := reduceAdd
 //line actor.go:27:140000
-		if threadX&31 == 0 {
+		if (threadX+first2)&31 == 0 {
 //line actor.go:28:140000
-			sums[threadX>>5] = sum
+			sums[(threadX+first2)>>5] = sum
 //line actor.go:29:140000
 		}
 //line actor.go:30:140000
@@ -12540,7 +12575,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:12544:1
+//line quern_gen.go:12579:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -12571,7 +12606,7 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 //line actor.go:27:140000
 }
 
-//line quern_gen.go:12575:1
+//line quern_gen.go:12610:1
 func quernHostLongerReduceParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
@@ -12749,7 +12784,7 @@ func quernHostLongerReduceParts(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12753:1
+//line quern_gen.go:12788:1
 func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first, base, count, base2, left, base3 int) {
 	countRow := (*[256]int)(counts[first2:])
 	countRow2 := (*[256]int)(counts2[first2:])
@@ -12875,7 +12910,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 //line quern.dev/algo/internal/template/reduce.go:54:150000
 			v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147:150000
-			count3 := count2 - threadX + threadX&31
+			count3 := count2 - threadX + (threadX+first2)&31
 //line quern.dev/algo/internal/template/reduce.go:148:150000
 			v5 := v4
 //line quern.dev/algo/internal/template/reduce.go:149:150000
@@ -13013,7 +13048,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 //line quern.dev/algo/internal/template/reduce.go:54:150000
 		v4 := sum
 //line quern.dev/algo/internal/template/reduce.go:147:150000
-		count3 := count2 - threadX + threadX&31
+		count3 := count2 - threadX + (threadX+first2)&31
 //line quern.dev/algo/internal/template/reduce.go:148:150000
 		v5 := v4
 //line quern.dev/algo/internal/template/reduce.go:149:150000
@@ -13028,7 +13063,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 }
 
 //go:noinline
-//line quern_gen.go:13032:1
+//line quern_gen.go:13067:1
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
@@ -13038,7 +13073,7 @@ func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 
 }
 
 //go:noinline
-//line quern_gen.go:13042:1
+//line quern_gen.go:13077:1
 func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
@@ -13066,7 +13101,7 @@ func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 
 }
 
 //go:noinline
-//line quern_gen.go:13070:1
+//line quern_gen.go:13105:1
 func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
@@ -13090,7 +13125,7 @@ func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5
 }
 
 //go:noinline
-//line quern_gen.go:13094:1
+//line quern_gen.go:13129:1
 func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow2 := (*[256]int)(counts2[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
@@ -13102,7 +13137,7 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shu
 		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := threadX & 31 & (group - 1)
+		lane := (threadX + first6) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168:150000
 		shuffleDown.Y = shuffleDown3
 //line quern.dev/algo/internal/template/reduce.go:169:150000
@@ -13129,7 +13164,7 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shu
 }
 
 //go:noinline
-//line quern_gen.go:13133:1
+//line quern_gen.go:13168:1
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
@@ -13139,7 +13174,7 @@ func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:13143:1
+//line quern_gen.go:13178:1
 func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], first8 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32]) {
 	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first8:])
@@ -13149,7 +13184,7 @@ func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], fi
 //line quern.dev/algo/internal/template/reduce.go:147:150000
 		v6 := result
 //line quern.dev/algo/internal/template/reduce.go:148:150000
-		if threadX&31 == 0 {
+		if (threadX+first8)&31 == 0 {
 //line quern.dev/algo/internal/template/reduce.go:149:150000
 			partial[threadX/32] = v6
 //line quern.dev/algo/internal/template/reduce.go:150:150000
@@ -13162,7 +13197,7 @@ func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], fi
 }
 
 //go:noinline
-//line quern_gen.go:13166:1
+//line quern_gen.go:13201:1
 func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], out []kernel.Vec2[float32], blockX int) {
 	countRow := (*[256]int)(counts[first9:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first9:])
@@ -13203,7 +13238,7 @@ func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []ke
 //line quern.dev/algo/internal/template/reduce.go:59:150000
 }
 
-//line quern_gen.go:13207:1
+//line quern_gen.go:13242:1
 func quernHostLongerReduceRows(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	parts := host2.Value[int](r, 1)
@@ -13342,14 +13377,14 @@ func quernHostLongerReduceRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13346:1
+//line quern_gen.go:13381:1
 func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, counts []int, vs []kernel.Vec2[float32], base, group, parts, n, part int, out, in []kernel.Vec2[float32]) {
 	toRow := (*[256]int)(tos[first:])
 	countRow := (*[256]int)(counts[first:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := threadX & 31 & (group - 1)
+		lane := (threadX + first) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:66:150000
 		to := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:68:150000
@@ -13406,7 +13441,7 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, counts []int,
 }
 
 //go:noinline
-//line quern_gen.go:13410:1
+//line quern_gen.go:13445:1
 func quernRow2LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first2 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first2:])
@@ -13416,7 +13451,7 @@ func quernRow2LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:13420:1
+//line quern_gen.go:13455:1
 func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first3 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first3:])
@@ -13444,7 +13479,7 @@ func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first3 i
 }
 
 //go:noinline
-//line quern_gen.go:13448:1
+//line quern_gen.go:13483:1
 func quernRow4LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first4 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
@@ -13468,7 +13503,7 @@ func quernRow4LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first4 
 }
 
 //go:noinline
-//line quern_gen.go:13472:1
+//line quern_gen.go:13507:1
 func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow := (*[256]int)(counts[first5:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
@@ -13480,7 +13515,7 @@ func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs, shuff
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane2 := threadX & 31 & (group - 1)
+		lane2 := (threadX + first5) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168:150000
 		shuffleDown.Y = shuffleDown3
 //line quern.dev/algo/internal/template/reduce.go:169:150000
@@ -13507,7 +13542,7 @@ func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs, shuff
 }
 
 //go:noinline
-//line quern_gen.go:13511:1
+//line quern_gen.go:13546:1
 func quernRow6LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first6:])
@@ -13517,7 +13552,7 @@ func quernRow6LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 i
 }
 
 //go:noinline
-//line quern_gen.go:13521:1
+//line quern_gen.go:13556:1
 func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results, out []kernel.Vec2[float32], group int) {
 	toRow := (*[256]int)(tos[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
@@ -13525,7 +13560,7 @@ func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results, out
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
-		lane := threadX & 31 & (group - 1)
+		lane := (threadX + first7) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:81:150000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:82:150000
@@ -13539,7 +13574,7 @@ func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results, out
 //line quern.dev/algo/internal/template/reduce.go:86:150000
 }
 
-//line quern_gen.go:13543:1
+//line quern_gen.go:13578:1
 func quernHostLongerReduceColumns(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	width := host2.Value[int](r, 1)
@@ -13623,7 +13658,7 @@ func quernRow1LongerReduceColumns(r *host2.Run, base, width, blockZ, gridZ, n in
 //line quern.dev/algo/internal/template/reduce.go:112:150000
 }
 
-//line quern_gen.go:13627:1
+//line quern_gen.go:13662:1
 func quernHostLongerReduceSegments(r *host2.Run) {
 	group := host2.Value[int](r, 0)
 	empty := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -13763,7 +13798,7 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13767:1
+//line quern_gen.go:13802:1
 func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firsts, lasts, counts []int, vs []kernel.Vec2[float32], base, group int, out []kernel.Vec2[float32], ends []int32, in []kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first:])
 	firstRow := (*[256]int)(firsts[first:])
@@ -13772,7 +13807,7 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 	vRow := (*[256]kernel.Vec2[float32])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := threadX & 31 & (group - 1)
+		lane := (threadX + first) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:119:150000
 		segment := (base + threadX) / group
 //line quern.dev/algo/internal/template/reduce.go:121:150000
@@ -13837,7 +13872,7 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 }
 
 //go:noinline
-//line quern_gen.go:13841:1
+//line quern_gen.go:13876:1
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
@@ -13847,7 +13882,7 @@ func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 }
 
 //go:noinline
-//line quern_gen.go:13851:1
+//line quern_gen.go:13886:1
 func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
@@ -13875,7 +13910,7 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 }
 
 //go:noinline
-//line quern_gen.go:13879:1
+//line quern_gen.go:13914:1
 func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
@@ -13899,7 +13934,7 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:13903:1
+//line quern_gen.go:13938:1
 func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
@@ -13911,7 +13946,7 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, s
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane2 := threadX & 31 & (group - 1)
+		lane2 := (threadX + first6) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:168:150000
 		shuffleDown.Y = shuffleDown3
 //line quern.dev/algo/internal/template/reduce.go:169:150000
@@ -13938,7 +13973,7 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, s
 }
 
 //go:noinline
-//line quern_gen.go:13942:1
+//line quern_gen.go:13977:1
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
@@ -13948,7 +13983,7 @@ func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 }
 
 //go:noinline
-//line quern_gen.go:13952:1
+//line quern_gen.go:13987:1
 func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, firsts, lasts []int, results, out []kernel.Vec2[float32], group int, empty kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first8:])
 	firstRow := (*[256]int)(firsts[first8:])
@@ -13960,7 +13995,7 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := threadX & 31 & (group - 1)
+		lane := (threadX + first8) & 31 & (group - 1)
 //line quern.dev/algo/internal/template/reduce.go:132:150000
 		sum2 := result
 //line quern.dev/algo/internal/template/reduce.go:133:150000
@@ -13980,7 +14015,7 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 //line quern.dev/algo/internal/template/reduce.go:140:150000
 }
 
-//line quern_gen.go:13984:1
+//line quern_gen.go:14019:1
 func quernHostLongerRunScanParts(r *host2.Run) {
 	launch := host2.Value[int](r, 0)
 	part := host2.Value[int](r, 1)
@@ -14315,7 +14350,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 	}
 }
 
-//line quern_gen.go:14319:1
+//line quern_gen.go:14354:1
 func quernHostLongerTotalParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
@@ -14512,7 +14547,7 @@ func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []
 //line quern.dev/algo/internal/template/scan.go:266:170000
 }
 
-//line quern_gen.go:14516:1
+//line quern_gen.go:14551:1
 func quernHostLongerPrefixParts(r *host2.Run) {
 	start := host2.Value[bool](r, 0)
 	first := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -14581,7 +14616,7 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 //line quern.dev/algo/internal/template/scan.go:286:170000
 }
 
-//line quern_gen.go:14585:1
+//line quern_gen.go:14620:1
 func quernHostLongerScanParts(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)
@@ -14836,7 +14871,7 @@ func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, ou
 	}
 }
 
-//line quern_gen.go:14840:1
+//line quern_gen.go:14875:1
 func quernHostLongerScanLines(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)

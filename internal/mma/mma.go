@@ -14,13 +14,14 @@ const (
 	Float16 Format = iota
 	BFloat16
 	TF32
+	Float64
 	Int8
 	Uint8
 )
 
 // Size returns the number of bytes per element.
 func (f Format) Size() int {
-	return [...]int{Float16: 2, BFloat16: 2, TF32: 4, Int8: 1, Uint8: 1}[f]
+	return [...]int{Float16: 2, BFloat16: 2, TF32: 4, Float64: 8, Int8: 1, Uint8: 1}[f]
 }
 
 // K returns the number of columns of A and rows of B.
@@ -34,11 +35,14 @@ type (
 )
 
 // Value is the element type of C.
-type Value interface{ float32 | int32 }
+type Value interface{ float32 | float64 | int32 }
 
 // Bound returns the largest difference between two devices' results of one operation on
 // elements of format f. magnitude is the sum of the magnitudes of c and of the products.
 func Bound(f Format, magnitude float64) float64 {
+	if f == Float64 {
+		return float64(f.K()+1) * magnitude * 0x1p-52
+	}
 	return float64(f.K()+1) * magnitude * 0x1p-23
 }
 
@@ -46,6 +50,12 @@ func Bound(f Format, magnitude float64) float64 {
 func Multiply[T Value](fa, fb Format, a *A, b *B, c *C[T]) {
 	if fa.Size() == 2 && fa == fb {
 		multiply16(fa, a, b, c)
+		return
+	}
+	if c, ok := any(c).(*C[float64]); ok {
+		for lane := range Lanes {
+			c[lane] = multiplyLane64(lane, a, b, c[lane])
+		}
 		return
 	}
 	var columns [8][32]float64
@@ -134,6 +144,9 @@ func rounded[T Value](sum float64) T {
 
 // MultiplyLane returns the elements of a·b + c that lane holds.
 func MultiplyLane[T Value](fa, fb Format, lane int, a *A, b *B, c [4]T) [4]T {
+	if c64, ok := any(c).([4]float64); ok {
+		return any(multiplyLane64(lane, a, b, c64)).([4]T)
+	}
 	var rows, columns [2][32]float64
 	for i := range 2 {
 		a.row(fa, lane/4+8*i, &rows[i])
@@ -143,6 +156,22 @@ func MultiplyLane[T Value](fa, fb Format, lane int, a *A, b *B, c [4]T) [4]T {
 		c[i] = dot(fa, c[i], &rows[i/2], &columns[i%2])
 	}
 	return c
+}
+
+// multiplyLane64 is MultiplyLane for float64.
+func multiplyLane64(lane int, a *A, b *B, c [4]float64) [4]float64 {
+	for k := range 4 {
+		x := &a[lane&^3+k]
+		for i := range c {
+			y := &b[lane%4*8+i%2*4+k]
+			c[i] = math.FMA(float64of(x[i/2], x[i/2+2]), float64of(y[0], y[1]), c[i])
+		}
+	}
+	return c
+}
+
+func float64of(low, high uint32) float64 {
+	return math.Float64frombits(uint64(high)<<32 | uint64(low))
 }
 
 func dot[T Value](f Format, c T, row, column *[32]float64) T {

@@ -63,7 +63,7 @@ func placeB(size, lane, element int) (k, column int) {
 
 func TestMultiplyFollowsPTXLayouts(t *testing.T) {
 	for _, f := range []Format{Float16, BFloat16, TF32, Int8, Uint8} {
-		t.Run([]string{"float16", "bfloat16", "tf32", "int8", "uint8"}[f], func(t *testing.T) {
+		t.Run([]string{"float16", "bfloat16", "tf32", "float64", "int8", "uint8"}[f], func(t *testing.T) {
 			size, rng := f.Size(), rand.New(rand.NewPCG(1, uint64(f)))
 			var ma, mb [16][32]float64 // mb is indexed by column
 			var a A
@@ -117,6 +117,42 @@ func TestMultiplyFollowsPTXLayouts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFloat64FollowsPTXLayouts uses the layout of m16n8k4: lane l holds column l%4 of the rows
+// l/4 and l/4+8 of A, and row l%4 of column l/4 of B.
+func TestFloat64FollowsPTXLayouts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var ma [16][4]float64
+	var mb [4][8]float64
+	var a A
+	var b B
+	var c, begun C[float64]
+	for lane := range Lanes {
+		for i := range 2 {
+			v := rng.NormFloat64()
+			ma[lane/4+8*i][lane%4] = v
+			a[lane][i], a[lane][i+2] = uint32(math.Float64bits(v)), uint32(math.Float64bits(v)>>32)
+		}
+		v := rng.NormFloat64()
+		mb[lane%4][lane/4] = v
+		b[lane] = [2]uint32{uint32(math.Float64bits(v)), uint32(math.Float64bits(v) >> 32)}
+		for i := range 4 {
+			begun[lane][i] = rng.NormFloat64()
+		}
+	}
+	c = begun
+	Multiply(Float64, Float64, &a, &b, &c)
+	for lane := range Lanes {
+		for i, want := range begun[lane] {
+			for k := range 4 {
+				want = math.FMA(ma[lane/4+i/2*8][k], mb[k][lane%4*2+i%2], want)
+			}
+			if alone := MultiplyLane(Float64, Float64, lane, &a, &b, begun[lane])[i]; c[lane][i] != want || alone != want {
+				t.Errorf("element %d of lane %d is %v, computed alone %v; want %v", i, lane, c[lane][i], alone, want)
+			}
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func kernel(body string) string {
 .reg .b16 %h<8>;
 .reg .b32 %r<16>;
 .reg .b64 %rd<8>;
-.reg .f32 %f<8>;
+.reg .f32 %f<8>; .reg .f64 %fd<10>;
 .shared .align 16 .b8 tile[4096];
 .local .align 8 .b8 depot[64];
 ld.param.u64 %rd1, [out];

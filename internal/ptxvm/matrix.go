@@ -62,13 +62,18 @@ var mmaFormats = map[string]struct {
 	"u8":   {mma.Uint8, "m16n8k32"},
 }
 
-// decodeMMA decodes mma.sync for matrices with 32 bytes per row and 32-bit accumulators.
+// decodeMMA decodes mma.sync for matrices with 32 bytes per row and four accumulators per
+// thread, and for half of such matrices of float64.
 func decodeMMA(d *decoder) {
 	d.requireSync()
 	if len(d.mods) != 8 || d.mod("aligned") == "" || d.mod("row") == "" || d.mod("col") == "" {
 		d.emit(nil)
 	}
 	shape, sum := d.mods[0], d.mods[1]
+	if sum == "f64" {
+		decodeDoubleMMA(d)
+		return
+	}
 	a, knownA := mmaFormats[d.mods[2]]
 	b, knownB := mmaFormats[d.mods[3]]
 	integer := a.format >= mma.Int8
@@ -97,6 +102,43 @@ func decodeMMA(d *decoder) {
 		d.in.collective = multiply(a.format, b.format,
 			func(v uint64) float32 { return math.Float32frombits(uint32(v)) },
 			func(v float32) uint64 { return uint64(math.Float32bits(v)) })
+	}
+	d.emit(joinWhole)
+}
+
+// decodeDoubleMMA decodes the multiplication of matrices of float64, with 8 or 16 rows.
+func decodeDoubleMMA(d *decoder) {
+	n := map[string]int{"m8n8k4": 1, "m16n8k4": 2}[d.mods[0]] // sets of 8 rows
+	if n == 0 || d.mods[2] != "f64" || d.mods[3] != "f64" || d.mods[4] != "f64" {
+		d.emit(nil)
+	}
+	d.mods = nil
+	d.want(4, 4)
+	slots := d.elements(d.args[0], 2*n, func(o operand) int32 { return d.target(o, f64, false) })
+	for i, n := range []int{n, 1, 2 * n} {
+		slots = append(slots, d.elements(d.args[i+1], n, func(o operand) int32 { return d.value(o, f64, false) })...)
+	}
+	d.in.slots = slots
+	d.in.collective = func(w *warp, in *instr, members uint32) {
+		var a mma.A
+		var b mma.B
+		var c mma.C[float64]
+		dst, as, bs, cs := in.slots[:2*n], in.slots[2*n:3*n], in.slots[3*n], in.slots[3*n+1:]
+		w.each(members, func(t *thread, lane int) {
+			for i, slot := range as {
+				a[lane][i], a[lane][i+2] = uint32(t.regs[slot]), uint32(t.regs[slot]>>32)
+			}
+			b[lane] = [2]uint32{uint32(t.regs[bs]), uint32(t.regs[bs] >> 32)}
+			for i, slot := range cs {
+				c[lane][i] = math.Float64frombits(t.regs[slot])
+			}
+		})
+		mma.Multiply(mma.Float64, mma.Float64, &a, &b, &c)
+		w.each(members, func(t *thread, lane int) {
+			for i, slot := range dst {
+				t.regs[slot] = math.Float64bits(c[lane][i])
+			}
+		})
 	}
 	d.emit(joinWhole)
 }

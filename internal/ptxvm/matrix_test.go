@@ -43,6 +43,14 @@ mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r5, %r6, %r7, %r8}, {%r9, %r9,
 cvt.rn.f32.u32 %f1, %r1;
 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%f1, %f1, %f1, %f1};
 mov.b32 %r5, %f2;`, func(i int) uint32 { return math.Float32bits(float32(i + 16)) }},
+		{"float64", `cvt.rn.f64.u32 %fd1, %r1;
+mov.f64 %fd2, 0d3FF0000000000000;
+mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%fd3, %fd4, %fd5, %fd6}, {%fd2, %fd1}, {%fd2}, {%fd1, %fd1, %fd1, %fd1};
+cvt.rzi.u32.f64 %r5, %fd5;`, func(i int) uint32 { return uint32(i + i&^3*4 + 6) }},
+		{"8 rows of float64", `cvt.rn.f64.u32 %fd1, %r1;
+mov.f64 %fd2, 0d3FF0000000000000;
+mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd3, %fd4}, {%fd1}, {%fd2}, {%fd1, %fd1};
+cvt.rzi.u32.f64 %r5, %fd4;`, func(i int) uint32 { return uint32(i + i&^3*4 + 6) }},
 		{"tf32", `mov.f32 %f1, 0f3F801000;
 cvt.rna.tf32.f32 %r9, %f1;
 mov.f32 %f1, 0f00000000;
@@ -81,6 +89,7 @@ func TestUnsupportedMatrixInstructions(t *testing.T) {
 		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%f1, %f1, %f1, %f1};",
 		"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f2, %f3, %f4, %f5}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%f1, %f1, %f1, %f1};",
 		"mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32 {%r5, %r6, %r7, %r8}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%r1, %r1, %r1, %r1};",
+		"mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%fd2, %fd3, %fd4, %fd5}, {%fd6, %fd7, %fd6, %fd7}, {%fd8, %fd8}, {%fd2, %fd3, %fd4, %fd5};",
 		"cvt.rn.tf32.f32 %r9, %f1;",
 	} {
 		if _, err := Parse(kernel(body)); err == nil {

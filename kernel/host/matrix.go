@@ -53,6 +53,11 @@ func MMATF32[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32
 	multiply(mma.TF32, mma.TF32, [4][]float32{d0, d1, d2, d3}, a, b, c)
 }
 
+// MMAFloat64 multiplies matrices of float64 and adds c.
+func MMAFloat64[A ~[4]uint32, B ~[2]uint32, C ~[4]float64](d0, d1, d2, d3 []float64, a []A, b []B, c []C) {
+	multiply(mma.Float64, mma.Float64, [4][]float64{d0, d1, d2, d3}, a, b, c)
+}
+
 // MMAInt8 multiplies matrices of int8 and adds c.
 func MMAInt8[A ~[4]uint32, B ~[2]uint32, C ~[4]int32](d0, d1, d2, d3 []int32, a []A, b []B, c []C) {
 	multiply(mma.Int8, mma.Int8, [4][]int32{d0, d1, d2, d3}, a, b, c)

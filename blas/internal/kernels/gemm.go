@@ -5,10 +5,8 @@ import "quern.dev/kernel"
 // Float is the element types of most functions.
 type Float interface{ float32 | float64 }
 
-const (
-	GemmThreads = 256
-	GemmDepth   = 16 // elements of k in shared memory at a time
-)
+// GemmDepth is the elements of k that the kernels for products have in shared memory at a time.
+const GemmDepth = 8
 
 // The flags of a product's kernel.
 const (
@@ -24,55 +22,51 @@ const (
 // quad is four adjacent elements, which move together.
 type quad[T Float] [4]T
 
-// gemmLarge computes tiles of 128x128 elements of C, one per block, and 8x8 elements per
+// gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
 // thread. See gemmTile.
 //
-//quern:kernel block=GemmThreads minblocks=2 only=gpu
+//quern:kernel block=128 minblocks=2 unchecked only=gpu
 func gemmLarge(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	const quads = 2
-	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
-	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
-	copyQuad := func(to *quad[float32], from []float32, at int) { kernel.AsyncCopy(t, to, (*quad[float32])(from[at:])) }
-	gemmTile(t, quads, sa[:], sb[:], copyQuad, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	const side = 128
+	sa := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
+	sb := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
+	gemmTile(t, side, 4, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
-// gemmSmall computes tiles of 64x64 elements of C, and 4x4 elements per thread.
+// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
 //
-//quern:kernel block=GemmThreads minblocks=3 only=gpu
+//quern:kernel block=64 minblocks=6 unchecked only=gpu
 func gemmSmall(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	const quads = 1
-	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
-	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float32]](t)
-	copyQuad := func(to *quad[float32], from []float32, at int) { kernel.AsyncCopy(t, to, (*quad[float32])(from[at:])) }
-	gemmTile(t, quads, sa[:], sb[:], copyQuad, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	const side = 64
+	sa := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
+	sb := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
+	gemmTile(t, side, 2, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
-// gemmDouble is gemmSmall for float64.
+// gemmDouble computes tiles of 64x64 elements of C in float64, and 4x8 elements per thread.
 //
-//quern:kernel block=GemmThreads minblocks=2 only=gpu
+//quern:kernel block=128 minblocks=3 unchecked only=gpu
 func gemmDouble(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c []float64, post, ldr, stepR int, bias, residual []float64) {
-	const quads = 1
-	sa := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float64]](t)
-	sb := kernel.Shared[[2 * GemmDepth * (16*quads + 1)]quad[float64]](t)
-	copyQuad := func(to *quad[float64], from []float64, at int) {
-		kernel.AsyncCopy(t, (*[2]float64)(to[:2]), (*[2]float64)(from[at:]))
-		kernel.AsyncCopy(t, (*[2]float64)(to[2:]), (*[2]float64)(from[at+2:]))
-	}
-	gemmTile(t, quads, sa[:], sb[:], copyQuad, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	const side = 64
+	sa := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float64]](t)
+	sb := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float64]](t)
+	gemmTile(t, side, 1, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmTile computes the block's tile of C = alpha*op(A)*op(B) + beta*C and applies the
-// epilogue. The tile is a square of 64*quads elements, and a thread has quads x quads
-// squares of 4x4 of them.
+// epilogue. The tile is a square. A thread has quads x 2 squares of 4x4 elements, a warp
+// 16*quads x 64 elements.
 //
 // The grid is linear: the tiles of one product, then the parts of k, then the matrices of
 // the batch. A part has part elements of k. If there are several, c has a matrix for each,
-// and the caller adds them up.
+// and the caller adds them up, so that there is no epilogue.
 //
-// Each factor has two tiles in shared memory, as rows of quads for each element of k. One
-// is multiplied while the other is being copied.
-func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], copyQuad func(to *quad[T], from []T, at int), m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
-	side, pitch := 64*quads, 16*quads+1
+// Each factor has two tiles in shared memory, as rows of quads for each element of k. While
+// one is multiplied, the next one is on its way to registers.
+//
+//quern:unchecked
+func gemmTile[T Float](t kernel.Thread, side, quads int, sa, sb []quad[T], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+	pitch, warpsM, reads := side/4+1, side/(16*quads), 64*quads/side
 	tilesM, tilesN, parts := (m+side-1)/side, (n+side-1)/side, max((k+part-1)/part, 1)
 	tileRow, tileColumn := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
 	row, column := tileRow*side, tileColumn*side
@@ -81,49 +75,56 @@ func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], copyQuad fu
 	}
 	rest := t.BlockIdx.X / (tilesM * tilesN)
 	first, batch := rest%parts*part, rest/parts
-	count := (min(first+part, k) - first + GemmDepth - 1) / GemmDepth
+	length := int32(min(part, k-first))
+	count := (length + GemmDepth - 1) / GemmDepth
 
-	thread := t.ThreadIdx.X
-	y, x := thread/128*8*quads+thread%32/4, thread/32%4*4*quads+thread%4
-	fromA := newSource(quads, thread, flags&TransA == 0, flags&QuadsA != 0, offA+batch*stepA, lda, row, m, first, min(first+part, k))
-	fromB := newSource(quads, thread, flags&TransB != 0, flags&QuadsB != 0, offB+batch*stepB, ldb, column, n, first, min(first+part, k))
-	var sum [8][8]T
-	for step := -1; step < count; step++ {
+	// Pairs of lanes, and pairs of these, read the same quads, which takes half the time.
+	warp, lane := t.Warp(), t.Lane()
+	y := warp%warpsM*4*quads + lane/16*2 + lane%2
+	x := warp/warpsM*16 + lane/2%8
+	fromA := newSource(t, side, flags&TransA == 0, flags&QuadsA != 0, offA+batch*stepA, lda, row, m, first)
+	fromB := newSource(t, side, flags&TransB != 0, flags&QuadsB != 0, offB+batch*stepB, ldb, column, n, first)
+	var sum [16][8]T
+	for step := int32(-1); step < count; step++ {
+		depth := min(length-(step+1)*GemmDepth, GemmDepth)
+		nextA, nextB := readTile(&fromA, side, reads, a, step+1, depth), readTile(&fromB, side, reads, b, step+1, depth)
 		if step >= 0 {
-			kernel.AsyncWait(t, 0)
-			t.Sync()
-		}
-		if step+1 < count {
-			copyTile(t, &fromA, sa, a, copyQuad, quads, step+1)
-			copyTile(t, &fromB, sb, b, copyQuad, quads, step+1)
-		}
-		kernel.AsyncCommit(t)
-		if step >= 0 {
-			stage := step & 1 * GemmDepth * pitch
+			stage := int(step) & 1 * GemmDepth * pitch
 			//quern:unroll
 			for p := range GemmDepth {
-				var ra, rb [8]T
+				var ra [16]T
+				var rb [8]T
 				for i := range quads {
-					qa, qb := sa[stage+y+i*8+p*pitch], sb[stage+x+i*4+p*pitch]
+					q := sa[stage+y+i*4+p*pitch]
 					for j := range 4 {
-						ra[i*4+j], rb[i*4+j] = qa[j], qb[j]
+						ra[i*4+j] = q[j]
+					}
+				}
+				for i := range 2 {
+					q := sb[stage+x+i*8+p*pitch]
+					for j := range 4 {
+						rb[i*4+j] = q[j]
 					}
 				}
 				for i := range 4 * quads {
-					for j := range 4 * quads {
+					for j := range 8 {
 						sum[i][j] += ra[i] * rb[j]
 					}
 				}
 			}
 		}
+		stage := int(step+1) & 1 * GemmDepth * pitch
+		writeTile(&fromA, side, reads, stage, sa, nextA)
+		writeTile(&fromB, side, reads, stage, sb, nextB)
+		t.Sync()
 	}
 
-	base := offC + (batch*parts+first/part)*stepC
+	base := offC + rest*stepC
 	top, left := row+y*4, column+x*4
-	if post == 0 && flags&QuadsC != 0 && (flags&(Lower|Upper) == 0 || row != column) && top+32*quads-28 <= m && left+16*quads-12 <= n {
+	if post == 0 && flags&QuadsC != 0 && (flags&(Lower|Upper) == 0 || row != column) && row+side <= m && column+side <= n {
 		for i := range 4 * quads {
-			for j := range quads {
-				at := (base/4 + (top+i/4*32+i%4)*(ldc/4) + left/4 + j*4) * 4
+			for j := range 2 {
+				at := (base/4 + (top+i/4*16+i%4)*(ldc/4) + left/4 + j*8) * 4
 				var v quad[T]
 				for l := range 4 {
 					v[l] = alpha * sum[i][j*4+l]
@@ -143,15 +144,15 @@ func gemmTile[T Float](t kernel.Thread, quads int, sa, sb []quad[T], copyQuad fu
 	// One row at a time: the code for an element is large.
 	//quern:nounroll
 	for i := range 4 * quads {
-		if r := top + i/4*32 + i%4; r < m {
-			for j := range 4 * quads {
-				if q := left + j/4*16 + j%4; q < n && inTriangle(flags, r, q) {
+		if r := top + i/4*16 + i%4; r < m {
+			for j := range 8 {
+				if q := left + j/4*32 + j%4; q < n && inTriangle(flags, r, q) {
 					at := base + r*ldc + q
 					v := alpha * sum[0][j]
 					if beta != 0 {
 						v += beta * c[at]
 					}
-					c[at] = finish(v, r, q, post, batch*stepR+r*ldr+q, bias, residual)
+					c[at] = finish(v, r, q, post, rest*stepR+r*ldr+q, bias, residual)
 				}
 			}
 		}
@@ -171,98 +172,140 @@ func tileOf(i, tilesM, tilesN int) (row, column int) {
 	return first + i%rows, i / rows
 }
 
-// source describes which elements of a factor's tile a thread copies. The tile has 64*quads
-// lines (rows of op(A), columns of op(B)) with GemmDepth elements of k.
+// source describes the quads of a factor's tile that a thread brings to shared memory. The
+// tile has side lines (rows of op(A), columns of op(B)) with GemmDepth elements of k. A thread
+// has one or two quads, of adjacent elements in memory.
 type source struct {
-	lines, end  int // the ends of the factor, or of the part
-	line, depth int // of the first element
-	at          int // of the first element in memory
+	along bool // quads of a line; otherwise of adjacent lines, with the same k
+	whole bool // the quads are aligned, and the factor has all lines
 
-	// What the next element is away: lines and elements of k, and elements in memory.
-	nextLine, nextDepth, next int
-	nextTile                  int // elements in memory
+	line, depth int32 // of the first quad, in the tile
+	lines       int32 // of the tile that the factor has
 
-	whole bool // copies quads
+	// Elements in memory: the index of the first tile's first quad, the distance to the other
+	// quad, and to the next tile.
+	at, next, tile int
 }
 
-func newSource(quads, thread int, along, aligned bool, base, stride, line, lines, first, end int) source {
-	switch {
-	case along: // the elements of a line are adjacent
-		l, p := line+thread/GemmDepth, first+thread%GemmDepth
-		return source{lines, end, l, p, base + l*stride + p, 16, 0, 16 * stride, GemmDepth, false}
-	case aligned:
-		l, p := line+thread%(16*quads)*4, first+thread/(16*quads)
-		return source{lines, end, l, p, base + p*stride + l, 0, 16 / quads, 16 / quads * stride, GemmDepth * stride, true}
-	default:
-		l, p := line+thread%(64*quads), first+thread/(64*quads)
-		return source{lines, end, l, p, base + p*stride + l, 0, 4 / quads, 4 / quads * stride, GemmDepth * stride, false}
-	}
-}
-
-// copyTile starts copying the thread's elements of a tile. Elements beyond the factor are
-// zero.
-func copyTile[T Float](t kernel.Thread, s *source, to []quad[T], from []T, copyQuad func(to *quad[T], from []T, at int), quads, step int) {
-	pitch := 16*quads + 1
-	stage := step & 1 * GemmDepth * pitch
+//quern:unchecked
+func newSource(t kernel.Thread, side int, along, aligned bool, base, stride, line, lines, first int) source {
+	s := source{along: along, whole: aligned && lines-line >= side, lines: int32(min(lines-line, side))}
 	thread := t.ThreadIdx.X
-	if s.whole {
+	l, depth := thread%(side/4)*4, thread/(side/4)
+	s.at, s.next, s.tile = base+(first+depth)*stride+line+l, 4*stride, GemmDepth*stride
+	if along {
+		l, depth = thread/2, thread%2*4
+		s.at, s.next, s.tile = base+(line+l)*stride+first+depth, side/2*stride, GemmDepth
+	}
+	s.line, s.depth = int32(l), int32(depth)
+	return s
+}
+
+// readTile returns the thread's quads of a tile that has depth elements of k. Elements beyond
+// the factor are zero.
+//
+//quern:unchecked
+func readTile[T Float](s *source, side, quads int, from []T, step, depth int32) (q [2]quad[T]) {
+	at := s.at + int(step)*s.tile
+	if s.whole && depth == GemmDepth {
 		for i := range quads {
-			p := thread/(16*quads) + i*(16/quads)
-			place := &to[stage+p*pitch+thread%(16*quads)]
-			k, at := s.depth+step*GemmDepth+i*s.nextDepth, s.at+step*s.nextTile+i*s.next
-			if k < s.end && s.line+4 <= s.lines {
-				copyQuad(place, from, at)
-				continue
-			}
+			at := (at + i*s.next) >> 2 << 2
 			for j := range 4 {
-				place[j] = 0
-				if k < s.end && s.line+j < s.lines {
-					place[j] = from[at+j]
-				}
+				q[i][j] = from[at+j]
 			}
+		}
+		return q
+	}
+	for i := range quads {
+		near, far := s.lines-s.line, depth-s.depth-int32(i)*4
+		if s.along {
+			near, far = depth-s.depth, s.lines-s.line-int32(i*(side/2))
+		}
+		for j := range 4 {
+			if far > 0 && int32(j) < near {
+				q[i][j] = from[at+i*s.next+j]
+			}
+		}
+	}
+	return q
+}
+
+// writeTile writes the thread's quads of a tile to shared memory.
+//
+//quern:unchecked
+func writeTile[T Float](s *source, side, quads, stage int, to []quad[T], q [2]quad[T]) {
+	pitch := side/4 + 1
+	place := stage + int(s.depth)*pitch + int(s.line)/4
+	if !s.along {
+		for i := range quads {
+			to[place+i*4*pitch] = q[i]
 		}
 		return
 	}
-	// The first element of the thread in the tile.
-	l, p := thread/GemmDepth, thread%GemmDepth
-	if s.nextLine == 0 {
-		l, p = thread%(64*quads), thread/(64*quads)
-	}
-	for i := range 4 * quads {
-		l, p := l+i*s.nextLine, p+i*s.nextDepth
-		place := &to[stage+p*pitch+l/4][l%4]
-		if s.line+i*s.nextLine < s.lines && s.depth+step*GemmDepth+i*s.nextDepth < s.end {
-			kernel.AsyncCopy(t, place, &from[s.at+step*s.nextTile+i*s.next])
-		} else {
-			*place = 0
+	for i := range quads {
+		for j := range 4 {
+			to[place+j*pitch+i*(side/8)][s.line%4] = q[i][j]
 		}
 	}
 }
 
 // sumParts adds up the parts that gemmTile has computed, m rows of ldp elements each, in
-// order, and completes C. The grid is linear over the elements of all matrices of the batch.
+// order, and completes C. ldp is a multiple of 4. The grid is linear over the quads of all
+// matrices of the batch.
 //
-//quern:kernel block=256 instantiate=float32,float64
+//quern:kernel block=256 unchecked instantiate=float32,float64
 func sumParts[T Float](t kernel.Thread, m, n, parts, batch, flags, ldp, offC, ldc, stepC int, alpha, beta T, partial, c []T, post, ldr, stepR int, bias, residual []T) {
-	i := t.Global()
-	if i >= batch*m*n {
+	i, quads := t.Global(), ldp/4
+	if i >= batch*m*quads {
 		return
 	}
-	r, q := i/n, i%n
+	r, left := i/quads, i%quads*4
 	r, matrix := r%m, r/m
-	if !inTriangle(flags, r, q) {
+	var sum quad[T]
+	base := (matrix*parts*m+r)*quads*4 + left
+	whole := flags&(Lower|Upper) == 0 && left+4 <= n
+	if whole {
+		//quern:unroll 4
+		for p := range parts {
+			at := (base/4 + p*m*quads) * 4
+			for j := range 4 {
+				sum[j] += partial[at+j]
+			}
+		}
+	} else {
+		for j := range 4 {
+			if left+j < n && inTriangle(flags, r, left+j) {
+				for p := range parts {
+					sum[j] += partial[base+p*m*ldp+j]
+				}
+			}
+		}
+	}
+	if whole && post == 0 && flags&QuadsC != 0 {
+		at := (offC/4+matrix*(stepC/4)+r*(ldc/4))*4 + left
+		for j := range 4 {
+			sum[j] *= alpha
+		}
+		if beta != 0 {
+			for j := range 4 {
+				sum[j] += beta * c[at+j]
+			}
+		}
+		for j := range 4 {
+			c[at+j] = sum[j]
+		}
 		return
 	}
-	var sum T
-	for p := range parts {
-		sum += partial[((matrix*parts+p)*m+r)*ldp+q]
+	for j := range 4 {
+		if q := left + j; q < n && inTriangle(flags, r, q) {
+			at := offC + matrix*stepC + r*ldc + q
+			v := alpha * sum[j]
+			if beta != 0 {
+				v += beta * c[at]
+			}
+			c[at] = finish(v, r, q, post, matrix*stepR+r*ldr+q, bias, residual)
+		}
 	}
-	at := offC + matrix*stepC + r*ldc + q
-	v := alpha * sum
-	if beta != 0 {
-		v += beta * c[at]
-	}
-	c[at] = finish(v, r, q, post, matrix*stepR+r*ldr+q, bias, residual)
 }
 
 // inTriangle reports whether an element of C is to be computed.

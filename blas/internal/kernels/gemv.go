@@ -14,7 +14,7 @@ const (
 
 // gemvRows computes sums over rows of A, one row per warp: to = alpha*A*x + beta*to.
 //
-//quern:kernel block=GemvThreads maxregs=96 specialise=incX:1 instantiate=float32,float64 only=gpu
+//quern:kernel block=GemvThreads maxregs=96 specialise=incX:1 instantiate=float32,float64 unchecked only=gpu
 func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	tiles := (rows + GemvRows - 1) / GemvRows
 	row := t.BlockIdx.X%tiles*GemvRows + t.Warp()
@@ -22,19 +22,18 @@ func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, i
 	end := min(first+part, columns)
 	var sum [4]T
 	if row < rows {
-		for j := first + t.Lane()*4; j < end; j += 128 {
-			if quads != 0 && j+4 <= end {
-				at := (row*(lda/4) + j/4) * 4
+		rest := first
+		if quads != 0 {
+			for q := first/4 + t.Lane(); q < end/4; q += 32 {
+				at, j := (row*(lda/4)+q)*4, q*4
 				for i := range 4 {
 					sum[i] += a[at+i] * x[place(j+i, columns, incX)]
 				}
-				continue
 			}
-			for i := range 4 {
-				if j+i < end {
-					sum[i] += a[row*lda+j+i] * x[place(j+i, columns, incX)]
-				}
-			}
+			rest = end / 4 * 4
+		}
+		for j := rest + t.Lane(); j < end; j += 32 {
+			sum[0] += a[row*lda+j] * x[place(j, columns, incX)]
 		}
 	}
 	total := kernel.WarpReduceAdd(t, (sum[0]+sum[1])+(sum[2]+sum[3]))
@@ -46,7 +45,7 @@ func gemvRows[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, i
 // gemvColumns computes sums over columns of A: to = alpha*Aᵀ*x + beta*to. A block has
 // GemvColumns columns, four per lane; its warps take turns with the rows.
 //
-//quern:kernel block=GemvThreads maxregs=96 instantiate=float32,float64 only=gpu
+//quern:kernel block=GemvThreads maxregs=96 instantiate=float32,float64 unchecked only=gpu
 func gemvColumns[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX, incTo int, alpha, beta T, a, x, to []T) {
 	warps := kernel.Shared[[GemvThreads / 32][GemvColumns]T](t)
 	tiles := (columns + GemvColumns - 1) / GemvColumns
@@ -54,19 +53,21 @@ func gemvColumns[T Float](t kernel.Thread, rows, columns, part, quads, lda, incX
 	first := t.BlockIdx.X / tiles * part
 	end := min(first+part, rows)
 	var sum [4]T
-	//quern:unroll 4
-	for i := first + t.Warp(); i < end; i += GemvThreads / 32 {
-		v := x[place(i, rows, incX)]
-		if quads != 0 && column+4 <= columns {
-			at := (i*(lda/4) + column/4) * 4
+	if quads != 0 && column+4 <= columns {
+		//quern:unroll 8
+		for i := first + t.Warp(); i < end; i += GemvThreads / 32 {
+			v, at := x[place(i, rows, incX)], (i*(lda/4)+column/4)*4
 			for j := range 4 {
 				sum[j] += v * a[at+j]
 			}
-			continue
 		}
-		for j := range 4 {
-			if column+j < columns {
-				sum[j] += v * a[i*lda+column+j]
+	} else {
+		for i := first + t.Warp(); i < end; i += GemvThreads / 32 {
+			v := x[place(i, rows, incX)]
+			for j := range 4 {
+				if column+j < columns {
+					sum[j] += v * a[i*lda+column+j]
+				}
 			}
 		}
 	}

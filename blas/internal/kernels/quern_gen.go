@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "d334b55563c0f2da69ec1cbe3021d1268ba96a111a14e506997bc626abd460d8",
+	Sum:     "47032bb332c398e1584ca2c5e25265473e4e67699031db280f859774984d9a09",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -31,6 +31,8 @@ type (
 	quern_gen_is_stale__run_go_generate__sumParts_float64       func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float64, beta float64, partial []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
 	quern_gen_is_stale__run_go_generate__gemmCPU_float32        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
 	quern_gen_is_stale__run_go_generate__gemmCPU_float64        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__doubleLarge            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__doubleSmall            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
 	quern_gen_is_stale__run_go_generate__gemvRows_float32       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
 	quern_gen_is_stale__run_go_generate__gemvRows_float64       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
 	quern_gen_is_stale__run_go_generate__gemvColumns_float32    func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
@@ -117,6 +119,8 @@ var (
 	quern_sumParts_float64       quern_gen_is_stale__run_go_generate__sumParts_float64       = sumParts[float64]
 	quern_gemmCPU_float32        quern_gen_is_stale__run_go_generate__gemmCPU_float32        = gemmCPU[float32]
 	quern_gemmCPU_float64        quern_gen_is_stale__run_go_generate__gemmCPU_float64        = gemmCPU[float64]
+	quern_doubleLarge            quern_gen_is_stale__run_go_generate__doubleLarge            = doubleLarge
+	quern_doubleSmall            quern_gen_is_stale__run_go_generate__doubleSmall            = doubleSmall
 	quern_gemvRows_float32       quern_gen_is_stale__run_go_generate__gemvRows_float32       = gemvRows[float32]
 	quern_gemvRows_float64       quern_gen_is_stale__run_go_generate__gemvRows_float64       = gemvRows[float64]
 	quern_gemvColumns_float32    quern_gen_is_stale__run_go_generate__gemvColumns_float32    = gemvColumns[float32]
@@ -186,7 +190,7 @@ var (
 )
 
 var quernGemmLarge = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmLarge", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:31",
+	Name: "gemmLarge", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:29",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -215,55 +219,30 @@ var quernGemmLarge = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 112, 1, 8, 5, 9, 2147483647, 0, 112, 1, 9, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 64, 1, 8, 5, 9, 2147483647, 0, 64, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
 		}},
 	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 33792,
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 16896,
 })
 
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
-// gemmLarge computes tiles of 128x128 elements of C, one per block, and 8x8 elements per
+// gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
 // thread. See gemmTile.
 func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmLarge.Begin(s, g)
@@ -298,7 +277,7 @@ func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB
 }
 
 var quernGemmSmall = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmSmall", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:42",
+	Name: "gemmSmall", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:39",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -327,55 +306,30 @@ var quernGemmSmall = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 48, 1, 8, 5, 9, 2147483647, 0, 48, 1, 9, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 32, 1, 8, 5, 9, 2147483647, 0, 32, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
 		}},
 	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 17408,
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 8704,
 })
 
 // LaunchGemmSmall runs gemmSmall on the grid g.
 //
-// gemmSmall computes tiles of 64x64 elements of C, and 4x4 elements per thread.
+// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
 func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmSmall.Begin(s, g)
 	if err != nil {
@@ -409,7 +363,7 @@ func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB
 }
 
 var quernGemmDouble = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmDouble", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:53",
+	Name: "gemmDouble", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:49",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -438,59 +392,30 @@ var quernGemmDouble = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 48, 1, 8, 5, 9, 2147483647, 0, 48, 1, 9, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 46},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 46},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 8, 1, 8, 5, 9, 2147483647, 0, 8, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 46},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 46},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
 		}},
 	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 34816,
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 17408,
 })
 
 // LaunchGemmDouble runs gemmDouble on the grid g.
 //
-// gemmDouble is gemmSmall for float64.
+// gemmDouble computes tiles of 64x64 elements of C in float64, and 4x8 elements per thread.
 func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
 	l, err := quernGemmDouble.Begin(s, g)
 	if err != nil {
@@ -524,7 +449,7 @@ func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, off
 }
 
 var quernSumParts_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumParts[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:246",
+	Name: "sumParts[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:257",
 	Entry: "sumParts_float32",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -548,35 +473,15 @@ var quernSumParts_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 0, -1, 1, 16, 1, 0, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 16, 1, 1, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 0, 5, 1, 0, 1, 2, 5, 1, 5, 5, 3, 0, 2, 1, 0, 1, 5, 5, 5, 3, 9, 2147483647, 1, 0, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 7, 5, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 10, 11, 9, 0, 10, 12, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 21},
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -585,7 +490,7 @@ var quernSumParts_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSumParts_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumParts[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:246",
+	Name: "sumParts[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:257",
 	Entry: "sumParts_float64",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -609,35 +514,15 @@ var quernSumParts_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 0, -1, 1, 16, 1, 0, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 16, 1, 1, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 0, 5, 1, 0, 1, 2, 5, 1, 5, 5, 3, 0, 2, 1, 0, 1, 5, 5, 5, 3, 9, 2147483647, 1, 0, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 7, 5, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 10, 11, 9, 0, 10, 12, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 21},
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -648,7 +533,8 @@ var quernSumParts_float64 = gpu.NewKernel(compiled.Kernel{
 // LaunchSumParts runs sumParts on the grid g.
 //
 // sumParts adds up the parts that gemmTile has computed, m rows of ldp elements each, in
-// order, and completes C. The grid is linear over the elements of all matrices of the batch.
+// order, and completes C. ldp is a multiple of 4. The grid is linear over the quads of all
+// matrices of the batch.
 func LaunchSumParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, parts, batch, flags, ldp, offC, ldc, stepC int, alpha, beta T, partial, c *gpu.Buffer[T], post, ldr, stepR int, bias, residual *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
@@ -873,6 +759,179 @@ func LaunchGemmCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, k_, fla
 	return l.End()
 }
 
+var quernDoubleLarge = gpu.NewKernel(compiled.Kernel{
+	Name: "doubleLarge", Package: "quern.dev/blas/internal/kernels", Pos: "gemm_tensor.go:13",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 8, 1, 8, 5, 9, 2147483647, 0, 8, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 33792,
+})
+
+// LaunchDoubleLarge runs doubleLarge on the grid g.
+//
+// doubleLarge computes tiles of 128x128 elements of C in float64 on tensor cores, and 64x32
+// elements per warp. See doubleTile.
+func LaunchDoubleLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
+	l, err := quernDoubleLarge.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernDoubleSmall = gpu.NewKernel(compiled.Kernel{
+	Name: "doubleSmall", Package: "quern.dev/blas/internal/kernels", Pos: "gemm_tensor.go:23",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
+		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 8, 1, 8, 5, 9, 2147483647, 0, 8, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 17408,
+})
+
+// LaunchDoubleSmall runs doubleSmall on the grid g.
+//
+// doubleSmall computes tiles of 64x64 elements of C, and 32x32 elements per warp.
+func LaunchDoubleSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
+	l, err := quernDoubleSmall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
 var quernGemvRows_float32 = gpu.NewKernel(compiled.Kernel{
 	Name: "gemvRows[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:18",
 	Entry: "gemvRows_float32",
@@ -892,28 +951,13 @@ var quernGemvRows_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 10, 3, 1, 1, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
 		}},
 	},
 	Special: []compiled.Special{
@@ -921,28 +965,13 @@ var quernGemvRows_float32 = gpu.NewKernel(compiled.Kernel{
 			Name: "incX=1", Section: "gemvRows[float32,incX=1]", Entry: "gemvRows_float32_incX_1",
 			Limits: []int64{1, 5, 9, 1, 0, 0, 1, 5, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 10, 1, 1, 4, 1, 10, 2, 0, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0, 10, 10, 9, 0}, Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-				}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 				}},
 				{Name: "wide", Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+					{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
 				}},
 			},
 		},
@@ -969,28 +998,13 @@ var quernGemvRows_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 10, 3, 1, 1, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
 		}},
 	},
 	Special: []compiled.Special{
@@ -998,28 +1012,13 @@ var quernGemvRows_float64 = gpu.NewKernel(compiled.Kernel{
 			Name: "incX=1", Section: "gemvRows[float64,incX=1]", Entry: "gemvRows_float64_incX_1",
 			Limits: []int64{1, 5, 9, 1, 0, 0, 1, 5, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 10, 1, 1, 4, 1, 10, 2, 0, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0, 10, 10, 9, 0}, Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-				}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 				}},
 				{Name: "wide", Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+					{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
 				}},
 			},
 		},
@@ -1058,7 +1057,7 @@ func LaunchGemvRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, column
 }
 
 var quernGemvColumns_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumns[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:50",
+	Name: "gemvColumns[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:49",
 	Entry: "gemvColumns_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1076,27 +1075,14 @@ var quernGemvColumns_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 0, -1, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 75, 4, 7, 5, 9, 0, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 5, 1, 10, 3, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483640, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 3, 4, 7, 5, 9, 0, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 6, 3, 1, 11, 3, 1, 1, 1, 6, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 6, 3, 1, 11, 3, 0, 128, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 9, 2147483640, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483592, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 14, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 0, 9, 2147483640, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 54, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 78, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 83, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 79, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 84, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1104,7 +1090,7 @@ var quernGemvColumns_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGemvColumns_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumns[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:50",
+	Name: "gemvColumns[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:49",
 	Entry: "gemvColumns_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1122,27 +1108,14 @@ var quernGemvColumns_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 0, -1, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 75, 4, 7, 5, 9, 0, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 5, 1, 10, 3, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483640, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 3, 4, 7, 5, 9, 0, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 6, 3, 1, 11, 3, 1, 1, 1, 6, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 6, 3, 1, 11, 3, 0, 128, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 9, 2147483640, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483592, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 14, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 0, 9, 2147483640, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 54, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 78, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 83, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 79, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 84, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1181,7 +1154,7 @@ func LaunchGemvColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 }
 
 var quernSumVectors_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumVectors[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:100",
+	Name: "sumVectors[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:101",
 	Entry: "sumVectors_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1196,14 +1169,14 @@ var quernSumVectors_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
 		}},
 	},
 	Host:  quernHostSumVectors_float32,
@@ -1211,7 +1184,7 @@ var quernSumVectors_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSumVectors_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumVectors[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:100",
+	Name: "sumVectors[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:101",
 	Entry: "sumVectors_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1226,14 +1199,14 @@ var quernSumVectors_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
 		}},
 	},
 	Host:  quernHostSumVectors_float64,
@@ -1266,7 +1239,7 @@ func LaunchSumVectors[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, parts, 
 }
 
 var quernGer_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "ger[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:113",
+	Name: "ger[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:114",
 	Entry: "ger_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1283,14 +1256,14 @@ var quernGer_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 7, 3, 1, 1, 1, 4, 5, 4, 0, 1, 4, 1, 4, 1, 7, 3, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 0, 2, 1, 4, 5, 1, 7, 3, 1, 1, 1, 4, 5, 4, 2, 3, 1, 4, 5, 4, 0, 1, 4, 7, 1, 7, 2, 3, 1, 4, 5, 3, 0, 1023, 1, 4, 5, 4, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 8, 3, 1, 1, 4, 1, 0, 1, 2, 5, 4, 1, 2, 1, 8, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 1, 6, 4, 9, -1, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
 		}},
 	},
 	Host:  quernHostGer_float32,
@@ -1298,7 +1271,7 @@ var quernGer_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGer_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "ger[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:113",
+	Name: "ger[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:114",
 	Entry: "ger_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1315,14 +1288,14 @@ var quernGer_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 7, 3, 1, 1, 1, 4, 5, 4, 0, 1, 4, 1, 4, 1, 7, 3, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 0, 2, 1, 4, 5, 1, 7, 3, 1, 1, 1, 4, 5, 4, 2, 3, 1, 4, 5, 4, 0, 1, 4, 7, 1, 7, 2, 3, 1, 4, 5, 3, 0, 1023, 1, 4, 5, 4, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 8, 3, 1, 1, 4, 1, 0, 1, 2, 5, 4, 1, 2, 1, 8, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 1, 6, 4, 9, -1, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
 		}},
 	},
 	Host:  quernHostGer_float64,
@@ -1357,7 +1330,7 @@ func LaunchGer[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, columns, ld
 }
 
 var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRowsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:135",
+	Name: "gemvRowsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:136",
 	Entry: "gemvRowsCPU_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1373,12 +1346,12 @@ var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 137, Col: 22},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 140, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 18},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 44},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 78},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 22},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 139, Col: 24},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 141, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 18},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 44},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 78},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 22},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 14},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 40},
@@ -1388,16 +1361,16 @@ var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 9},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 16},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 39, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 58},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 84},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 58},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 84},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 16},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1406,7 +1379,7 @@ var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGemvRowsCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRowsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:135",
+	Name: "gemvRowsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:136",
 	Entry: "gemvRowsCPU_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1422,12 +1395,12 @@ var quernGemvRowsCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 137, Col: 22},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 140, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 18},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 44},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 78},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 22},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 139, Col: 24},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 141, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 18},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 44},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 78},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 22},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 14},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 40},
@@ -1437,16 +1410,16 @@ var quernGemvRowsCPU_float64 = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 9},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 16},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 39, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 58},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 84},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 58},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 84},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 16},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1483,7 +1456,7 @@ func LaunchGemvRowsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 }
 
 var quernGemvColumnsCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumnsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:155",
+	Name: "gemvColumnsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:156",
 	Entry: "gemvColumnsCPU_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1500,27 +1473,27 @@ var quernGemvColumnsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 158, Col: 25},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 24},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 21},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 33},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 53},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 77},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 29},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 56},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 83},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 25},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 160, Col: 24},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 11},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 21},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 33},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 53},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 77},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 4},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 29},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 56},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 83},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 15},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 30},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 45},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 60},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 170, Col: 8},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 171, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 172, Col: 4},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 175, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 171, Col: 8},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 172, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 173, Col: 4},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 176, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1530,7 +1503,7 @@ var quernGemvColumnsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGemvColumnsCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumnsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:155",
+	Name: "gemvColumnsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:156",
 	Entry: "gemvColumnsCPU_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1547,27 +1520,27 @@ var quernGemvColumnsCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 158, Col: 25},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 24},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 21},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 33},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 53},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 77},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 29},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 56},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 83},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 25},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 160, Col: 24},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 11},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 21},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 33},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 53},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 77},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 4},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 29},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 56},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 83},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 15},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 30},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 45},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 60},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 170, Col: 8},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 171, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 172, Col: 4},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 175, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 171, Col: 8},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 172, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 173, Col: 4},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 176, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1606,7 +1579,7 @@ func LaunchGemvColumnsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, 
 }
 
 var quernDot_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dot[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:27",
+	Name: "dot[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:34",
 	Entry: "dot_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1619,34 +1592,16 @@ var quernDot_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 5, 3, 1, 0, 1, 3, 5, 4, 0, 1, 4, 1, 3, 1, 5, 3, 2, 0, 1, 1, 5, 1, 3, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "incX=1,incY=1", Section: "dot[float32,incX=1,incY=1]", Entry: "dot_float32_incX_1_incY_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1, 1, 3, 9, 1, 0, 0, 1, 3, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 4, 9, 0, 10, 5, 9, 0}},
+				{Name: "wide"},
 			},
 			Shared: 32,
 		},
@@ -1656,7 +1611,7 @@ var quernDot_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernDot_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dot[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:27",
+	Name: "dot[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:34",
 	Entry: "dot_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1669,34 +1624,16 @@ var quernDot_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 5, 3, 1, 0, 1, 3, 5, 4, 0, 1, 4, 1, 3, 1, 5, 3, 2, 0, 1, 1, 5, 1, 3, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "incX=1,incY=1", Section: "dot[float64,incX=1,incY=1]", Entry: "dot_float64_incX_1_incY_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1, 1, 3, 9, 1, 0, 0, 1, 3, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 4, 9, 0, 10, 5, 9, 0}},
+				{Name: "wide"},
 			},
 			Shared: 64,
 		},
@@ -1731,7 +1668,7 @@ func LaunchDot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX, i
 }
 
 var quernAsum_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "asum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:48",
+	Name: "asum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:57",
 	Entry: "asum_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1742,30 +1679,16 @@ var quernAsum_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "asum[float32,inc=1]", Entry: "asum_float32_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 3, 9, 0}},
+				{Name: "wide"},
 			},
 			Shared: 32,
 		},
@@ -1775,7 +1698,7 @@ var quernAsum_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernAsum_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "asum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:48",
+	Name: "asum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:57",
 	Entry: "asum_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1786,30 +1709,16 @@ var quernAsum_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "asum[float64,inc=1]", Entry: "asum_float64_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 3, 9, 0}},
+				{Name: "wide"},
 			},
 			Shared: 64,
 		},
@@ -1843,7 +1752,7 @@ func LaunchAsum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc in
 }
 
 var quernSum_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:68",
+	Name: "sum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:79",
 	Entry: "sum_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1854,12 +1763,12 @@ var quernSum_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1869,7 +1778,7 @@ var quernSum_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSum_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:68",
+	Name: "sum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:79",
 	Entry: "sum_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1880,12 +1789,12 @@ var quernSum_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1916,7 +1825,7 @@ func LaunchSum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, x, out *gp
 }
 
 var quernSquares_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "squares[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:145",
+	Name: "squares[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:166",
 	Entry: "squares_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1927,30 +1836,16 @@ var quernSquares_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "squares[float32,inc=1]", Entry: "squares_float32_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 3, 9, 0}},
+				{Name: "wide"},
 			},
 			Shared: 192,
 		},
@@ -1960,7 +1855,7 @@ var quernSquares_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSquares_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "squares[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:145",
+	Name: "squares[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:166",
 	Entry: "squares_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1971,30 +1866,16 @@ var quernSquares_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "squares[float64,inc=1]", Entry: "squares_float64_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
+				{Name: "wide"},
 			},
 			Shared: 192,
 		},
@@ -2027,7 +1908,7 @@ func LaunchSquares[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 }
 
 var quernNorm_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "norm[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:165",
+	Name: "norm[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:191",
 	Entry: "norm_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2038,12 +1919,12 @@ var quernNorm_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2053,7 +1934,7 @@ var quernNorm_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernNorm_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "norm[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:165",
+	Name: "norm[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:191",
 	Entry: "norm_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2064,12 +1945,12 @@ var quernNorm_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2100,7 +1981,7 @@ func LaunchNorm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *
 }
 
 var quernLargest_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largest[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:215",
+	Name: "largest[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:241",
 	Entry: "largest_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2111,30 +1992,16 @@ var quernLargest_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "largest[float32,inc=1]", Entry: "largest_float32_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}},
+				{Name: "wide"},
 			},
 			Shared: 128,
 		},
@@ -2144,7 +2011,7 @@ var quernLargest_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernLargest_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largest[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:215",
+	Name: "largest[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:241",
 	Entry: "largest_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2155,30 +2022,16 @@ var quernLargest_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0, 10, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}},
+		{Name: "wide"},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "largest[float64,inc=1]", Entry: "largest_float64_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0, 10, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}},
+				{Name: "wide"},
 			},
 			Shared: 128,
 		},
@@ -2211,7 +2064,7 @@ func LaunchLargest[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 }
 
 var quernLargestOf_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestOf[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:235",
+	Name: "largestOf[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:261",
 	Entry: "largestOf_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2222,12 +2075,12 @@ var quernLargestOf_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2237,7 +2090,7 @@ var quernLargestOf_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernLargestOf_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestOf[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:235",
+	Name: "largestOf[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:261",
 	Entry: "largestOf_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2248,12 +2101,12 @@ var quernLargestOf_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392, 10, 1, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2284,7 +2137,7 @@ func LaunchLargestOf[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, part
 }
 
 var quernDotCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:267",
+	Name: "dotCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:293",
 	Entry: "dotCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2297,17 +2150,17 @@ var quernDotCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 33},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 45},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 270, Col: 3},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 33},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 277, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 33},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 45},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 33},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 303, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2316,7 +2169,7 @@ var quernDotCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernDotCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:267",
+	Name: "dotCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:293",
 	Entry: "dotCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2329,17 +2182,17 @@ var quernDotCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 33},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 45},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 270, Col: 3},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 33},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 277, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 33},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 45},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 33},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 303, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2373,7 +2226,7 @@ func LaunchDotCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX
 }
 
 var quernAsumCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "asumCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:304",
+	Name: "asumCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:330",
 	Entry: "asumCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2384,12 +2237,12 @@ var quernAsumCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 309, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 310, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 311, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 312, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 315, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 317, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 335, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 337, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 338, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 341, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 343, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2398,7 +2251,7 @@ var quernAsumCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernAsumCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "asumCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:304",
+	Name: "asumCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:330",
 	Entry: "asumCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2409,12 +2262,12 @@ var quernAsumCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 309, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 310, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 311, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 312, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 315, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 317, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 335, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 337, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 338, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 341, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 343, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2446,7 +2299,7 @@ func LaunchAsumCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 }
 
 var quernSquaresCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "squaresCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:323",
+	Name: "squaresCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:349",
 	Entry: "squaresCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2457,13 +2310,13 @@ var quernSquaresCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 327, Col: 24},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 16},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 8},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 351, Col: 16},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 328, Col: 4},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 334, Col: 19},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 353, Col: 24},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 8},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 377, Col: 16},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 354, Col: 4},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 360, Col: 19},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 362, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2472,7 +2325,7 @@ var quernSquaresCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSquaresCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "squaresCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:323",
+	Name: "squaresCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:349",
 	Entry: "squaresCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2483,13 +2336,13 @@ var quernSquaresCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 327, Col: 24},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 16},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 8},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 351, Col: 16},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 328, Col: 4},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 334, Col: 19},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 353, Col: 24},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 16},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 8},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 377, Col: 16},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 354, Col: 4},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 360, Col: 19},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 362, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2521,7 +2374,7 @@ func LaunchSquaresCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 }
 
 var quernLargestCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:360",
+	Name: "largestCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:386",
 	Entry: "largestCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2532,8 +2385,8 @@ var quernLargestCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 364, Col: 22},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 368, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 390, Col: 22},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 394, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2542,7 +2395,7 @@ var quernLargestCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernLargestCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:360",
+	Name: "largestCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:386",
 	Entry: "largestCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2553,8 +2406,8 @@ var quernLargestCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 364, Col: 22},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 368, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 390, Col: 22},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 394, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2614,9 +2467,9 @@ var quernTensorF16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 66},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 55},
@@ -2632,9 +2485,9 @@ var quernTensorF16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 66},
@@ -2715,9 +2568,9 @@ var quernTensorF16Wide = gpu.NewKernel(compiled.Kernel{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 66},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 55},
@@ -2733,9 +2586,9 @@ var quernTensorF16Wide = gpu.NewKernel(compiled.Kernel{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 66},
@@ -2816,9 +2669,9 @@ var quernTensorBF16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 68},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 56},
@@ -2834,9 +2687,9 @@ var quernTensorBF16 = gpu.NewKernel(compiled.Kernel{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 68},
@@ -2917,9 +2770,9 @@ var quernTensorBF16Wide = gpu.NewKernel(compiled.Kernel{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 68},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 56},
@@ -2935,9 +2788,9 @@ var quernTensorBF16Wide = gpu.NewKernel(compiled.Kernel{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 68},
@@ -3018,9 +2871,9 @@ var quernTensorTF32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 68},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 56},
@@ -3036,9 +2889,9 @@ var quernTensorTF32 = gpu.NewKernel(compiled.Kernel{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 68},
@@ -3114,9 +2967,9 @@ var quernTensorS8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 64},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 54},
@@ -3129,9 +2982,9 @@ var quernTensorS8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 64},
@@ -3199,9 +3052,9 @@ var quernTensorU8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 64},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 54},
@@ -3214,9 +3067,9 @@ var quernTensorU8 = gpu.NewKernel(compiled.Kernel{
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
 			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
 			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 64},
@@ -4281,21 +4134,25 @@ func quernHostSumParts_float32(r *host.Run) {
 	stepR := host.Value[int](r, 15)
 	bias := host.Slice[float32](r, 16)
 	residual := host.Slice[float32](r, 17)
-	size := batch * m * n
+	t2 := ldp / 4
+	size := batch * m * t2
+	size2 := offC / 4
+	size3 := stepC / 4
+	size4 := ldc / 4
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts_float32(r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
+				quernRow1SumParts_float32(r, base, size, t2, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumParts_float32(r *host.Run, base, size, n, m, flags, parts int, partial []float32, ldp, offC, stepC, ldc int, alpha, beta float32, c []float32, stepR, ldr, post int, bias, residual []float32, width int) {
+func quernRow1SumParts_float32(r *host.Run, base, size, t2, m, parts, flags, n int, partial []float32, ldp, post, size2, size3, size4 int, alpha, beta float32, c []float32, offC, stepC, ldc, stepR, ldr int, bias, residual []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4303,106 +4160,248 @@ func quernRow1SumParts_float32(r *host.Run, base, size, n, m, flags, parts int, 
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line gemm.go:251
-			t1 := i / n
-//line gemm.go:251
-			t2 := i % n
-			r2 := t1
-			q := t2
-//line gemm.go:252
-			t3 := r2 % m
-//line gemm.go:252
-			t4 := r2 / m
-			r2 = t3
-			matrix := t4
-//line gemm.go:253
-			t6 := r2
-			t7 := q
-//line gemm.go:253
-			result0 := inTriangle(flags, t6, t7)
-			if !result0 {
-//line gemm.go:254
+			t1 := base + threadX
+//line gemm.go:262
+			t3 := t1 / t2
+//line gemm.go:262
+			t4 := t1 % t2 * 4
+			r2 := t3
+			left := t4
+//line gemm.go:263
+			t5 := r2 % m
+//line gemm.go:263
+			t6 := r2 / m
+			r2 = t5
+			matrix := t6
+//line gemm.go:264
+			sum := quad[float32]{}
+			base2 := (matrix*parts*m+r2)*t2*4 + left
+			whole := flags&96 == 0 && left+4 <= n
+			if whole {
+//line gemm.go:269
+				for p := 0; p < parts; p++ {
+					if r.Halted() {
+//line gemm.go:269
+						r.Halt()
+					}
+//line gemm.go:270
+					at := (base2/4 + p*m*t2) * 4
+//line gemm.go:272
+					sum[0] += partial[at]
+//line gemm.go:272
+					sum[1] += partial[at+1]
+//line gemm.go:272
+					sum[2] += partial[at+2]
+//line gemm.go:272
+					sum[3] += partial[at+3]
+				}
+			} else {
+//line gemm.go:276
+				for j := 0; j < 4; j++ {
+					t12 := left+j < n
+					if t12 {
+						t9 := r2
+						t10 := left + j
+//line gemm.go:277
+						result0 := inTriangle(flags, t9, t10)
+						t12 = result0
+					}
+					if t12 {
+//line gemm.go:278
+						for p2 := 0; p2 < parts; p2++ {
+							if r.Halted() {
+//line gemm.go:278
+								r.Halt()
+							}
+//line gemm.go:279
+							sum[j] += partial[base2+p2*m*ldp+j]
+						}
+					}
+				}
+			}
+			if whole && post == 0 && flags&16 != 0 {
+				at2 := (size2+matrix*size3+r2*size4)*4 + left
+//line gemm.go:287
+				sum[0] *= alpha
+				sum[1] *= alpha
+				sum[2] *= alpha
+				sum[3] *= alpha
+//line gemm.go:289
+				if beta != 0 {
+//line gemm.go:291
+					sum[0] += beta * c[at2]
+//line gemm.go:291
+					sum[1] += beta * c[at2+1]
+//line gemm.go:291
+					sum[2] += beta * c[at2+2]
+//line gemm.go:291
+					sum[3] += beta * c[at2+3]
+				}
+//line gemm.go:295
+				c[at2] = sum[0]
+//line gemm.go:295
+				c[at2+1] = sum[1]
+//line gemm.go:295
+				c[at2+2] = sum[2]
+//line gemm.go:295
+				c[at2+3] = sum[3]
+//line gemm.go:297
 				continue
 			}
-			var sum float32
-			for p := 0; p < parts; p++ {
-				if r.Halted() {
-//line gemm.go:257
-					r.Halt()
+			for j2 := 0; j2 < 4; j2++ {
+				q := left + j2
+				t18 := q < n
+				if t18 {
+					t15 := r2
+					t16 := q
+//line gemm.go:300
+					result02 := inTriangle(flags, t15, t16)
+					t18 = result02
 				}
-//line gemm.go:258
-				sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+				if t18 {
+//line gemm.go:301
+					at3 := offC + matrix*stepC + r2*ldc + q
+					v := alpha * sum[j2]
+					if beta != 0 {
+						v += beta * c[at3]
+					}
+					t19 := v
+					t20 := r2
+					t21 := q
+					t23 := matrix*stepR + r2*ldr + q
+//line gemm.go:306
+					result03 := finish[float32](t19, t20, t21, post, t23, bias, residual)
+//line gemm.go:306
+					c[at3] = result03
+				}
 			}
-			at := offC + matrix*stepC + r2*ldc + q
-			v := alpha * sum
-			if beta != 0 {
-				v += beta * c[at]
-			}
-			t10 := v
-			t11 := r2
-			t12 := q
-			t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-			result02 := finish[float32](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-			c[at] = result02
 		}
 		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line gemm.go:248
-		if i >= size {
+		t1 := base + threadX
+//line gemm.go:259
+		if t1 >= size {
 			continue
 		}
-		t1 := i / n
-//line gemm.go:251
-		t2 := i % n
-		r2 := t1
-		q := t2
-//line gemm.go:252
-		t3 := r2 % m
-//line gemm.go:252
-		t4 := r2 / m
-		r2 = t3
-		matrix := t4
-//line gemm.go:253
-		t6 := r2
-		t7 := q
-//line gemm.go:253
-		result0 := inTriangle(flags, t6, t7)
-		if !result0 {
-//line gemm.go:254
-			continue
-		}
-		var sum float32
-		for p := 0; p < parts; p++ {
-			if r.Halted() {
-//line gemm.go:257
-				r.Halt()
+		t3 := t1 / t2
+//line gemm.go:262
+		t4 := t1 % t2 * 4
+		r2 := t3
+		left := t4
+//line gemm.go:263
+		t5 := r2 % m
+//line gemm.go:263
+		t6 := r2 / m
+		r2 = t5
+		matrix := t6
+//line gemm.go:264
+		sum := quad[float32]{}
+		base2 := (matrix*parts*m+r2)*t2*4 + left
+		whole := flags&96 == 0 && left+4 <= n
+		if whole {
+//line gemm.go:269
+			for p := 0; p < parts; p++ {
+				if r.Halted() {
+//line gemm.go:269
+					r.Halt()
+				}
+//line gemm.go:270
+				at := (base2/4 + p*m*t2) * 4
+//line gemm.go:272
+				sum[0] += partial[at]
+//line gemm.go:272
+				sum[1] += partial[at+1]
+//line gemm.go:272
+				sum[2] += partial[at+2]
+//line gemm.go:272
+				sum[3] += partial[at+3]
 			}
-//line gemm.go:258
-			sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+		} else {
+//line gemm.go:276
+			for j := 0; j < 4; j++ {
+				t12 := left+j < n
+				if t12 {
+					t9 := r2
+					t10 := left + j
+//line gemm.go:277
+					result0 := inTriangle(flags, t9, t10)
+					t12 = result0
+				}
+				if t12 {
+//line gemm.go:278
+					for p2 := 0; p2 < parts; p2++ {
+						if r.Halted() {
+//line gemm.go:278
+							r.Halt()
+						}
+//line gemm.go:279
+						sum[j] += partial[base2+p2*m*ldp+j]
+					}
+				}
+			}
 		}
-		at := offC + matrix*stepC + r2*ldc + q
-		v := alpha * sum
-		if beta != 0 {
-			v += beta * c[at]
+		if whole && post == 0 && flags&16 != 0 {
+			at2 := (size2+matrix*size3+r2*size4)*4 + left
+//line gemm.go:287
+			sum[0] *= alpha
+			sum[1] *= alpha
+			sum[2] *= alpha
+			sum[3] *= alpha
+//line gemm.go:289
+			if beta != 0 {
+//line gemm.go:291
+				sum[0] += beta * c[at2]
+//line gemm.go:291
+				sum[1] += beta * c[at2+1]
+//line gemm.go:291
+				sum[2] += beta * c[at2+2]
+//line gemm.go:291
+				sum[3] += beta * c[at2+3]
+			}
+//line gemm.go:295
+			c[at2] = sum[0]
+//line gemm.go:295
+			c[at2+1] = sum[1]
+//line gemm.go:295
+			c[at2+2] = sum[2]
+//line gemm.go:295
+			c[at2+3] = sum[3]
+//line gemm.go:297
+			continue
 		}
-		t10 := v
-		t11 := r2
-		t12 := q
-		t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-		result02 := finish[float32](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-		c[at] = result02
+		for j2 := 0; j2 < 4; j2++ {
+			q := left + j2
+			t18 := q < n
+			if t18 {
+				t15 := r2
+				t16 := q
+//line gemm.go:300
+				result02 := inTriangle(flags, t15, t16)
+				t18 = result02
+			}
+			if t18 {
+//line gemm.go:301
+				at3 := offC + matrix*stepC + r2*ldc + q
+				v := alpha * sum[j2]
+				if beta != 0 {
+					v += beta * c[at3]
+				}
+				t19 := v
+				t20 := r2
+				t21 := q
+				t23 := matrix*stepR + r2*ldr + q
+//line gemm.go:306
+				result03 := finish[float32](t19, t20, t21, post, t23, bias, residual)
+//line gemm.go:306
+				c[at3] = result03
+			}
+		}
 	}
 }
 
-//line quern_gen.go:4406:1
+//line quern_gen.go:4405:1
 func quernPlainSumParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float64](r, 9), host.Value[float64](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float64](r, 16), host.Slice[float64](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -4429,21 +4428,25 @@ func quernHostSumParts_float64(r *host.Run) {
 	stepR := host.Value[int](r, 15)
 	bias := host.Slice[float64](r, 16)
 	residual := host.Slice[float64](r, 17)
-	size := batch * m * n
+	t2 := ldp / 4
+	size := batch * m * t2
+	size2 := offC / 4
+	size3 := stepC / 4
+	size4 := ldc / 4
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts_float64(r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
+				quernRow1SumParts_float64(r, base, size, t2, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumParts_float64(r *host.Run, base, size, n, m, flags, parts int, partial []float64, ldp, offC, stepC, ldc int, alpha, beta float64, c []float64, stepR, ldr, post int, bias, residual []float64, width int) {
+func quernRow1SumParts_float64(r *host.Run, base, size, t2, m, parts, flags, n int, partial []float64, ldp, post, size2, size3, size4 int, alpha, beta float64, c []float64, offC, stepC, ldc, stepR, ldr int, bias, residual []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4451,106 +4454,248 @@ func quernRow1SumParts_float64(r *host.Run, base, size, n, m, flags, parts int, 
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line gemm.go:251
-			t1 := i / n
-//line gemm.go:251
-			t2 := i % n
-			r2 := t1
-			q := t2
-//line gemm.go:252
-			t3 := r2 % m
-//line gemm.go:252
-			t4 := r2 / m
-			r2 = t3
-			matrix := t4
-//line gemm.go:253
-			t6 := r2
-			t7 := q
-//line gemm.go:253
-			result0 := inTriangle(flags, t6, t7)
-			if !result0 {
-//line gemm.go:254
+			t1 := base + threadX
+//line gemm.go:262
+			t3 := t1 / t2
+//line gemm.go:262
+			t4 := t1 % t2 * 4
+			r2 := t3
+			left := t4
+//line gemm.go:263
+			t5 := r2 % m
+//line gemm.go:263
+			t6 := r2 / m
+			r2 = t5
+			matrix := t6
+//line gemm.go:264
+			sum := quad[float64]{}
+			base2 := (matrix*parts*m+r2)*t2*4 + left
+			whole := flags&96 == 0 && left+4 <= n
+			if whole {
+//line gemm.go:269
+				for p := 0; p < parts; p++ {
+					if r.Halted() {
+//line gemm.go:269
+						r.Halt()
+					}
+//line gemm.go:270
+					at := (base2/4 + p*m*t2) * 4
+//line gemm.go:272
+					sum[0] += partial[at]
+//line gemm.go:272
+					sum[1] += partial[at+1]
+//line gemm.go:272
+					sum[2] += partial[at+2]
+//line gemm.go:272
+					sum[3] += partial[at+3]
+				}
+			} else {
+//line gemm.go:276
+				for j := 0; j < 4; j++ {
+					t12 := left+j < n
+					if t12 {
+						t9 := r2
+						t10 := left + j
+//line gemm.go:277
+						result0 := inTriangle(flags, t9, t10)
+						t12 = result0
+					}
+					if t12 {
+//line gemm.go:278
+						for p2 := 0; p2 < parts; p2++ {
+							if r.Halted() {
+//line gemm.go:278
+								r.Halt()
+							}
+//line gemm.go:279
+							sum[j] += partial[base2+p2*m*ldp+j]
+						}
+					}
+				}
+			}
+			if whole && post == 0 && flags&16 != 0 {
+				at2 := (size2+matrix*size3+r2*size4)*4 + left
+//line gemm.go:287
+				sum[0] *= alpha
+				sum[1] *= alpha
+				sum[2] *= alpha
+				sum[3] *= alpha
+//line gemm.go:289
+				if beta != 0 {
+//line gemm.go:291
+					sum[0] += beta * c[at2]
+//line gemm.go:291
+					sum[1] += beta * c[at2+1]
+//line gemm.go:291
+					sum[2] += beta * c[at2+2]
+//line gemm.go:291
+					sum[3] += beta * c[at2+3]
+				}
+//line gemm.go:295
+				c[at2] = sum[0]
+//line gemm.go:295
+				c[at2+1] = sum[1]
+//line gemm.go:295
+				c[at2+2] = sum[2]
+//line gemm.go:295
+				c[at2+3] = sum[3]
+//line gemm.go:297
 				continue
 			}
-			var sum float64
-			for p := 0; p < parts; p++ {
-				if r.Halted() {
-//line gemm.go:257
-					r.Halt()
+			for j2 := 0; j2 < 4; j2++ {
+				q := left + j2
+				t18 := q < n
+				if t18 {
+					t15 := r2
+					t16 := q
+//line gemm.go:300
+					result02 := inTriangle(flags, t15, t16)
+					t18 = result02
 				}
-//line gemm.go:258
-				sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+				if t18 {
+//line gemm.go:301
+					at3 := offC + matrix*stepC + r2*ldc + q
+					v := alpha * sum[j2]
+					if beta != 0 {
+						v += beta * c[at3]
+					}
+					t19 := v
+					t20 := r2
+					t21 := q
+					t23 := matrix*stepR + r2*ldr + q
+//line gemm.go:306
+					result03 := finish[float64](t19, t20, t21, post, t23, bias, residual)
+//line gemm.go:306
+					c[at3] = result03
+				}
 			}
-			at := offC + matrix*stepC + r2*ldc + q
-			v := alpha * sum
-			if beta != 0 {
-				v += beta * c[at]
-			}
-			t10 := v
-			t11 := r2
-			t12 := q
-			t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-			result02 := finish[float64](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-			c[at] = result02
 		}
 		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line gemm.go:248
-		if i >= size {
+		t1 := base + threadX
+//line gemm.go:259
+		if t1 >= size {
 			continue
 		}
-		t1 := i / n
-//line gemm.go:251
-		t2 := i % n
-		r2 := t1
-		q := t2
-//line gemm.go:252
-		t3 := r2 % m
-//line gemm.go:252
-		t4 := r2 / m
-		r2 = t3
-		matrix := t4
-//line gemm.go:253
-		t6 := r2
-		t7 := q
-//line gemm.go:253
-		result0 := inTriangle(flags, t6, t7)
-		if !result0 {
-//line gemm.go:254
-			continue
-		}
-		var sum float64
-		for p := 0; p < parts; p++ {
-			if r.Halted() {
-//line gemm.go:257
-				r.Halt()
+		t3 := t1 / t2
+//line gemm.go:262
+		t4 := t1 % t2 * 4
+		r2 := t3
+		left := t4
+//line gemm.go:263
+		t5 := r2 % m
+//line gemm.go:263
+		t6 := r2 / m
+		r2 = t5
+		matrix := t6
+//line gemm.go:264
+		sum := quad[float64]{}
+		base2 := (matrix*parts*m+r2)*t2*4 + left
+		whole := flags&96 == 0 && left+4 <= n
+		if whole {
+//line gemm.go:269
+			for p := 0; p < parts; p++ {
+				if r.Halted() {
+//line gemm.go:269
+					r.Halt()
+				}
+//line gemm.go:270
+				at := (base2/4 + p*m*t2) * 4
+//line gemm.go:272
+				sum[0] += partial[at]
+//line gemm.go:272
+				sum[1] += partial[at+1]
+//line gemm.go:272
+				sum[2] += partial[at+2]
+//line gemm.go:272
+				sum[3] += partial[at+3]
 			}
-//line gemm.go:258
-			sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+		} else {
+//line gemm.go:276
+			for j := 0; j < 4; j++ {
+				t12 := left+j < n
+				if t12 {
+					t9 := r2
+					t10 := left + j
+//line gemm.go:277
+					result0 := inTriangle(flags, t9, t10)
+					t12 = result0
+				}
+				if t12 {
+//line gemm.go:278
+					for p2 := 0; p2 < parts; p2++ {
+						if r.Halted() {
+//line gemm.go:278
+							r.Halt()
+						}
+//line gemm.go:279
+						sum[j] += partial[base2+p2*m*ldp+j]
+					}
+				}
+			}
 		}
-		at := offC + matrix*stepC + r2*ldc + q
-		v := alpha * sum
-		if beta != 0 {
-			v += beta * c[at]
+		if whole && post == 0 && flags&16 != 0 {
+			at2 := (size2+matrix*size3+r2*size4)*4 + left
+//line gemm.go:287
+			sum[0] *= alpha
+			sum[1] *= alpha
+			sum[2] *= alpha
+			sum[3] *= alpha
+//line gemm.go:289
+			if beta != 0 {
+//line gemm.go:291
+				sum[0] += beta * c[at2]
+//line gemm.go:291
+				sum[1] += beta * c[at2+1]
+//line gemm.go:291
+				sum[2] += beta * c[at2+2]
+//line gemm.go:291
+				sum[3] += beta * c[at2+3]
+			}
+//line gemm.go:295
+			c[at2] = sum[0]
+//line gemm.go:295
+			c[at2+1] = sum[1]
+//line gemm.go:295
+			c[at2+2] = sum[2]
+//line gemm.go:295
+			c[at2+3] = sum[3]
+//line gemm.go:297
+			continue
 		}
-		t10 := v
-		t11 := r2
-		t12 := q
-		t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-		result02 := finish[float64](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-		c[at] = result02
+		for j2 := 0; j2 < 4; j2++ {
+			q := left + j2
+			t18 := q < n
+			if t18 {
+				t15 := r2
+				t16 := q
+//line gemm.go:300
+				result02 := inTriangle(flags, t15, t16)
+				t18 = result02
+			}
+			if t18 {
+//line gemm.go:301
+				at3 := offC + matrix*stepC + r2*ldc + q
+				v := alpha * sum[j2]
+				if beta != 0 {
+					v += beta * c[at3]
+				}
+				t19 := v
+				t20 := r2
+				t21 := q
+				t23 := matrix*stepR + r2*ldr + q
+//line gemm.go:306
+				result03 := finish[float64](t19, t20, t21, post, t23, bias, residual)
+//line gemm.go:306
+				c[at3] = result03
+			}
+		}
 	}
 }
 
-//line quern_gen.go:4554:1
+//line quern_gen.go:4699:1
 func quernPlainGemmCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[float32](r, 13), host.Value[float32](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[float32](r, 21), host.Slice[float32](r, 22)
 	host.Plain(r, func(t kernel.Thread) {
@@ -4950,7 +5095,7 @@ func quernRow1GemmCPU_float32(r *host.Run, blockX, size, t2, m, n, flags int, su
 	}
 }
 
-//line quern_gen.go:4954:1
+//line quern_gen.go:5099:1
 func quernPlainGemmCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[float64](r, 13), host.Value[float64](r, 14), host.Slice[float64](r, 15), host.Slice[float64](r, 16), host.Slice[float64](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[float64](r, 21), host.Slice[float64](r, 22)
 	host.Plain(r, func(t kernel.Thread) {
@@ -5350,7 +5495,7 @@ func quernRow1GemmCPU_float64(r *host.Run, blockX, size, t2, m, n, flags int, su
 	}
 }
 
-//line quern_gen.go:5354:1
+//line quern_gen.go:5499:1
 func quernPlainSumVectors_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_sumVectors_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5378,52 +5523,50 @@ func quernHostSumVectors_float32(r *host.Run) {
 				quernRow1SumVectors_float32(r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
 //line gemv.go:104:10000
-					}
+						r.Halt()
 //line gemv.go:105:10000
-					start := p * n
+					}
 //line gemv.go:106:10000
-					start2 := (p + 1) * n
+					start := p * n
 //line gemv.go:107:10000
-					start3 := (p + 2) * n
+					start2 := (p + 1) * n
 //line gemv.go:108:10000
-					start4 := (p + 3) * n
+					start3 := (p + 2) * n
 //line gemv.go:109:10000
-					start5 := p*n + base
+					start4 := (p + 3) * n
 //line gemv.go:110:10000
-					start6 := (p+1)*n + base
+					start5 := p*n + base
 //line gemv.go:111
+					start6 := (p+1)*n + base
 					start7 := (p+2)*n + base
 					start8 := (p+3)*n + base
 					quernRow2SumVectors_float32(r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
 //line gemv.go:104:10000
-					}
+						r.Halt()
 //line gemv.go:105:10000
-					start9 := p2 * n
+					}
 //line gemv.go:106:10000
-					start10 := p2*n + base
+					start9 := p2 * n
 //line gemv.go:107:10000
-					quernRow3SumVectors_float32(r, totals, width, base, n, partial, start9, start10)
+					start10 := p2*n + base
 //line gemv.go:108:10000
-				}
+					quernRow3SumVectors_float32(r, totals, width, base, n, partial, start9, start10)
 //line gemv.go:109:10000
-				quernRow4SumVectors_float32(r, totals, width, base, n, incY, y, alpha, beta)
+				}
 //line gemv.go:110:10000
-			}
+				quernRow4SumVectors_float32(r, totals, width, base, n, incY, y, alpha, beta)
 //line gemv.go:111
+			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5427:1
+//line quern_gen.go:5570:1
 func quernRow1SumVectors_float32(r *host.Run, totals []float32, width, base, n int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5432,31 +5575,30 @@ func quernRow1SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			return
 		}
 		totalRow2 := totalRow[:][:count]
-//line gemv.go:102:10000
-		clear(totalRow2)
 //line gemv.go:103:10000
-		return
+		clear(totalRow2)
 //line gemv.go:104:10000
-	}
+		return
 //line gemv.go:105:10000
-	for threadX := range width {
+	}
 //line gemv.go:106:10000
-		total := totalRow[threadX]
+	for threadX := range width {
 //line gemv.go:107:10000
-		i := base + threadX
+		total := totalRow[threadX]
 //line gemv.go:108:10000
-		if i < n {
+		i := base + threadX
 //line gemv.go:109:10000
-			total = 0
+		if i < n {
 //line gemv.go:110:10000
-		}
+			total = 0
 //line gemv.go:111
+		}
 		totalRow[threadX] = total
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5460:1
+//line quern_gen.go:5602:1
 func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n int, partial []float32, start, start2, start3, start4, start5, start6, start7, start8 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5472,21 +5614,20 @@ func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			totalRow3 := totalRow[:][:count2]
 			for threadX := range count2 {
 				total := totalRow3[threadX]
-//line gemv.go:104:10000
-				total += row[threadX]
 //line gemv.go:105:10000
-				total += row2[threadX]
+				total += row[threadX]
 //line gemv.go:106:10000
-				total += row3[threadX]
+				total += row2[threadX]
 //line gemv.go:107:10000
-				total += row4[threadX]
+				total += row3[threadX]
 //line gemv.go:108:10000
-				totalRow3[threadX] = total
+				total += row4[threadX]
 //line gemv.go:109:10000
-			}
+				totalRow3[threadX] = total
 //line gemv.go:110:10000
-			return
+			}
 //line gemv.go:111
+			return
 		}
 	}
 	for threadX := range width {
@@ -5494,25 +5635,25 @@ func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:104:10000
-			total += partial[start+i]
-//line gemv.go:104:10000
-			total += partial[start2+i]
-//line gemv.go:104:10000
-			total += partial[start3+i]
-//line gemv.go:104:10000
-			total += partial[start4+i]
 //line gemv.go:105:10000
-		}
+			total += partial[start+i]
+//line gemv.go:105:10000
+			total += partial[start2+i]
+//line gemv.go:105:10000
+			total += partial[start3+i]
+//line gemv.go:105:10000
+			total += partial[start4+i]
 //line gemv.go:106:10000
-		totalRow[threadX] = total
+		}
 //line gemv.go:107:10000
-	}
+		totalRow[threadX] = total
 //line gemv.go:108:10000
+	}
+//line gemv.go:109:10000
 }
 
 //go:noinline
-//line quern_gen.go:5516:1
+//line quern_gen.go:5657:1
 func quernRow3SumVectors_float32(r *host.Run, totals []float32, width, base, n int, partial []float32, start9, start10 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5525,38 +5666,37 @@ func quernRow3SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			totalRow4 := totalRow[:][:count3]
 			for threadX := range count3 {
 				total := totalRow4[threadX]
-//line gemv.go:104:10000
-				total += row5[threadX]
 //line gemv.go:105:10000
-				totalRow4[threadX] = total
+				total += row5[threadX]
 //line gemv.go:106:10000
-			}
+				totalRow4[threadX] = total
 //line gemv.go:107:10000
-			return
+			}
 //line gemv.go:108:10000
-		}
+			return
 //line gemv.go:109:10000
-	}
+		}
 //line gemv.go:110:10000
-	for threadX := range width {
+	}
 //line gemv.go:111
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:104:10000
-			total += partial[start9+i]
 //line gemv.go:105:10000
-		}
+			total += partial[start9+i]
 //line gemv.go:106:10000
-		totalRow[threadX] = total
+		}
 //line gemv.go:107:10000
-	}
+		totalRow[threadX] = total
 //line gemv.go:108:10000
+	}
+//line gemv.go:109:10000
 }
 
 //go:noinline
-//line quern_gen.go:5560:1
+//line quern_gen.go:5700:1
 func quernRow4SumVectors_float32(r *host.Run, totals []float32, width, base, n, incY int, y []float32, alpha, beta float32) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5569,43 +5709,42 @@ func quernRow4SumVectors_float32(r *host.Run, totals []float32, width, base, n, 
 			r.ThreadIdx.X = threadX
 			total := totalRow5[threadX]
 			i := base + threadX
-//line gemv.go:106:10000
+//line gemv.go:107:10000
 			result0 := place(i, n, incY)
-//line gemv.go:107:10000
+//line gemv.go:108:10000
 			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float32](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
-		}
-//line gemv.go:108:10000
-		return
 //line gemv.go:109:10000
-	}
+			t10 := total
+//line gemv.go:107:10000
+			put[float32](y, t7, alpha, beta, t10)
+//line gemv.go:108:10000
+		}
+//line gemv.go:109:10000
+		return
 //line gemv.go:110:10000
-	for threadX := range width {
+	}
 //line gemv.go:111
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:106:10000
+//line gemv.go:107:10000
 			result0 := place(i, n, incY)
-//line gemv.go:107:10000
+//line gemv.go:108:10000
 			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float32](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
-		}
-//line gemv.go:108:10000
-	}
 //line gemv.go:109:10000
+			t10 := total
+//line gemv.go:107:10000
+			put[float32](y, t7, alpha, beta, t10)
+//line gemv.go:108:10000
+		}
+//line gemv.go:109:10000
+	}
+//line gemv.go:110:10000
 }
 
-//line quern_gen.go:5609:1
+//line quern_gen.go:5748:1
 func quernPlainSumVectors_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_sumVectors_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5633,52 +5772,50 @@ func quernHostSumVectors_float64(r *host.Run) {
 				quernRow1SumVectors_float64(r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
 //line gemv.go:104:10000
-					}
+						r.Halt()
 //line gemv.go:105:10000
-					start := p * n
+					}
 //line gemv.go:106:10000
-					start2 := (p + 1) * n
+					start := p * n
 //line gemv.go:107:10000
-					start3 := (p + 2) * n
+					start2 := (p + 1) * n
 //line gemv.go:108:10000
-					start4 := (p + 3) * n
+					start3 := (p + 2) * n
 //line gemv.go:109:10000
-					start5 := p*n + base
+					start4 := (p + 3) * n
 //line gemv.go:110:10000
-					start6 := (p+1)*n + base
+					start5 := p*n + base
 //line gemv.go:111
+					start6 := (p+1)*n + base
 					start7 := (p+2)*n + base
 					start8 := (p+3)*n + base
 					quernRow2SumVectors_float64(r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
 //line gemv.go:104:10000
-					}
+						r.Halt()
 //line gemv.go:105:10000
-					start9 := p2 * n
+					}
 //line gemv.go:106:10000
-					start10 := p2*n + base
+					start9 := p2 * n
 //line gemv.go:107:10000
-					quernRow3SumVectors_float64(r, totals, width, base, n, partial, start9, start10)
+					start10 := p2*n + base
 //line gemv.go:108:10000
-				}
+					quernRow3SumVectors_float64(r, totals, width, base, n, partial, start9, start10)
 //line gemv.go:109:10000
-				quernRow4SumVectors_float64(r, totals, width, base, n, incY, y, alpha, beta)
+				}
 //line gemv.go:110:10000
-			}
+				quernRow4SumVectors_float64(r, totals, width, base, n, incY, y, alpha, beta)
 //line gemv.go:111
+			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5682:1
+//line quern_gen.go:5819:1
 func quernRow1SumVectors_float64(r *host.Run, totals []float64, width, base, n int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5687,31 +5824,30 @@ func quernRow1SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 			return
 		}
 		totalRow2 := totalRow[:][:count]
-//line gemv.go:102:10000
-		clear(totalRow2)
 //line gemv.go:103:10000
-		return
+		clear(totalRow2)
 //line gemv.go:104:10000
-	}
+		return
 //line gemv.go:105:10000
-	for threadX := range width {
+	}
 //line gemv.go:106:10000
-		total := totalRow[threadX]
+	for threadX := range width {
 //line gemv.go:107:10000
-		i := base + threadX
+		total := totalRow[threadX]
 //line gemv.go:108:10000
-		if i < n {
+		i := base + threadX
 //line gemv.go:109:10000
-			total = 0
+		if i < n {
 //line gemv.go:110:10000
-		}
+			total = 0
 //line gemv.go:111
+		}
 		totalRow[threadX] = total
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5715:1
+//line quern_gen.go:5851:1
 func quernRow2SumVectors_float64(r *host.Run, totals []float64, width, base, n int, partial []float64, start, start2, start3, start4, start5, start6, start7, start8 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5727,21 +5863,20 @@ func quernRow2SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 			totalRow3 := totalRow[:][:count2]
 			for threadX := range count2 {
 				total := totalRow3[threadX]
-//line gemv.go:104:10000
-				total += row[threadX]
 //line gemv.go:105:10000
-				total += row2[threadX]
+				total += row[threadX]
 //line gemv.go:106:10000
-				total += row3[threadX]
+				total += row2[threadX]
 //line gemv.go:107:10000
-				total += row4[threadX]
+				total += row3[threadX]
 //line gemv.go:108:10000
-				totalRow3[threadX] = total
+				total += row4[threadX]
 //line gemv.go:109:10000
-			}
+				totalRow3[threadX] = total
 //line gemv.go:110:10000
-			return
+			}
 //line gemv.go:111
+			return
 		}
 	}
 	for threadX := range width {
@@ -5749,25 +5884,25 @@ func quernRow2SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:104:10000
-			total += partial[start+i]
-//line gemv.go:104:10000
-			total += partial[start2+i]
-//line gemv.go:104:10000
-			total += partial[start3+i]
-//line gemv.go:104:10000
-			total += partial[start4+i]
 //line gemv.go:105:10000
-		}
+			total += partial[start+i]
+//line gemv.go:105:10000
+			total += partial[start2+i]
+//line gemv.go:105:10000
+			total += partial[start3+i]
+//line gemv.go:105:10000
+			total += partial[start4+i]
 //line gemv.go:106:10000
-		totalRow[threadX] = total
+		}
 //line gemv.go:107:10000
-	}
+		totalRow[threadX] = total
 //line gemv.go:108:10000
+	}
+//line gemv.go:109:10000
 }
 
 //go:noinline
-//line quern_gen.go:5771:1
+//line quern_gen.go:5906:1
 func quernRow3SumVectors_float64(r *host.Run, totals []float64, width, base, n int, partial []float64, start9, start10 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5780,38 +5915,37 @@ func quernRow3SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 			totalRow4 := totalRow[:][:count3]
 			for threadX := range count3 {
 				total := totalRow4[threadX]
-//line gemv.go:104:10000
-				total += row5[threadX]
 //line gemv.go:105:10000
-				totalRow4[threadX] = total
+				total += row5[threadX]
 //line gemv.go:106:10000
-			}
+				totalRow4[threadX] = total
 //line gemv.go:107:10000
-			return
+			}
 //line gemv.go:108:10000
-		}
+			return
 //line gemv.go:109:10000
-	}
+		}
 //line gemv.go:110:10000
-	for threadX := range width {
+	}
 //line gemv.go:111
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:104:10000
-			total += partial[start9+i]
 //line gemv.go:105:10000
-		}
+			total += partial[start9+i]
 //line gemv.go:106:10000
-		totalRow[threadX] = total
+		}
 //line gemv.go:107:10000
-	}
+		totalRow[threadX] = total
 //line gemv.go:108:10000
+	}
+//line gemv.go:109:10000
 }
 
 //go:noinline
-//line quern_gen.go:5815:1
+//line quern_gen.go:5949:1
 func quernRow4SumVectors_float64(r *host.Run, totals []float64, width, base, n, incY int, y []float64, alpha, beta float64) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5824,43 +5958,42 @@ func quernRow4SumVectors_float64(r *host.Run, totals []float64, width, base, n, 
 			r.ThreadIdx.X = threadX
 			total := totalRow5[threadX]
 			i := base + threadX
-//line gemv.go:106:10000
+//line gemv.go:107:10000
 			result0 := place(i, n, incY)
-//line gemv.go:107:10000
+//line gemv.go:108:10000
 			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float64](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
-		}
-//line gemv.go:108:10000
-		return
 //line gemv.go:109:10000
-	}
+			t10 := total
+//line gemv.go:107:10000
+			put[float64](y, t7, alpha, beta, t10)
+//line gemv.go:108:10000
+		}
+//line gemv.go:109:10000
+		return
 //line gemv.go:110:10000
-	for threadX := range width {
+	}
 //line gemv.go:111
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:106:10000
+//line gemv.go:107:10000
 			result0 := place(i, n, incY)
-//line gemv.go:107:10000
+//line gemv.go:108:10000
 			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float64](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
-		}
-//line gemv.go:108:10000
-	}
 //line gemv.go:109:10000
+			t10 := total
+//line gemv.go:107:10000
+			put[float64](y, t7, alpha, beta, t10)
+//line gemv.go:108:10000
+		}
+//line gemv.go:109:10000
+	}
+//line gemv.go:110:10000
 }
 
-//line quern_gen.go:5864:1
+//line quern_gen.go:5997:1
 func quernPlainGer_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_ger_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -5894,7 +6027,7 @@ func quernHostGer_float32(r *host.Run) {
 				quernRow1Ger_float32(r, vs, width, base, columns, incY, alpha, y)
 				for i := first; i < rows; i += size {
 					if r.Halted() {
-//line gemv.go:119
+//line gemv.go:120
 						r.Halt()
 					}
 					start := i * lda
@@ -5907,7 +6040,7 @@ func quernHostGer_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5911:1
+//line quern_gen.go:6044:1
 func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY int, alpha float32, y []float32) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -5919,9 +6052,9 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			j := base + threadX
-//line gemv.go:118
+//line gemv.go:119
 			result0 := place(j, columns, incY)
-//line gemv.go:118
+//line gemv.go:119
 			v := alpha * y[result0]
 			vRow2[threadX] = v
 		}
@@ -5932,9 +6065,9 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:118
+//line gemv.go:119
 			result0 := place(j, columns, incY)
-//line gemv.go:118
+//line gemv.go:119
 			v = alpha * y[result0]
 		}
 		vRow[threadX] = v
@@ -5942,7 +6075,7 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 }
 
 //go:noinline
-//line quern_gen.go:5946:1
+//line quern_gen.go:6079:1
 func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, rows, incX int, a []float32, start int, x []float32, start2 int) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -5956,9 +6089,9 @@ func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, ro
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				v := vRow3[threadX]
-//line gemv.go:120
+//line gemv.go:121
 				result02 := place(i, rows, incX)
-//line gemv.go:120
+//line gemv.go:121
 				row[threadX] += v * x[result02]
 			}
 			return
@@ -5969,15 +6102,15 @@ func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, ro
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:120
+//line gemv.go:121
 			result02 := place(i, rows, incX)
-//line gemv.go:120
+//line gemv.go:121
 			a[start+j] += v * x[result02]
 		}
 	}
 }
 
-//line quern_gen.go:5981:1
+//line quern_gen.go:6114:1
 func quernPlainGer_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_ger_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -6011,7 +6144,7 @@ func quernHostGer_float64(r *host.Run) {
 				quernRow1Ger_float64(r, vs, width, base, columns, incY, alpha, y)
 				for i := first; i < rows; i += size {
 					if r.Halted() {
-//line gemv.go:119
+//line gemv.go:120
 						r.Halt()
 					}
 					start := i * lda
@@ -6024,7 +6157,7 @@ func quernHostGer_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6028:1
+//line quern_gen.go:6161:1
 func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY int, alpha float64, y []float64) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -6036,9 +6169,9 @@ func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			j := base + threadX
-//line gemv.go:118
+//line gemv.go:119
 			result0 := place(j, columns, incY)
-//line gemv.go:118
+//line gemv.go:119
 			v := alpha * y[result0]
 			vRow2[threadX] = v
 		}
@@ -6049,9 +6182,9 @@ func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY 
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:118
+//line gemv.go:119
 			result0 := place(j, columns, incY)
-//line gemv.go:118
+//line gemv.go:119
 			v = alpha * y[result0]
 		}
 		vRow[threadX] = v
@@ -6059,7 +6192,7 @@ func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY 
 }
 
 //go:noinline
-//line quern_gen.go:6063:1
+//line quern_gen.go:6196:1
 func quernRow2Ger_float64(r *host.Run, vs []float64, width, base, columns, i, rows, incX int, a []float64, start int, x []float64, start2 int) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -6073,9 +6206,9 @@ func quernRow2Ger_float64(r *host.Run, vs []float64, width, base, columns, i, ro
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				v := vRow3[threadX]
-//line gemv.go:120
+//line gemv.go:121
 				result02 := place(i, rows, incX)
-//line gemv.go:120
+//line gemv.go:121
 				row[threadX] += v * x[result02]
 			}
 			return
@@ -6086,15 +6219,15 @@ func quernRow2Ger_float64(r *host.Run, vs []float64, width, base, columns, i, ro
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:120
+//line gemv.go:121
 			result02 := place(i, rows, incX)
-//line gemv.go:120
+//line gemv.go:121
 			a[start+j] += v * x[result02]
 		}
 	}
 }
 
-//line quern_gen.go:6098:1
+//line quern_gen.go:6231:1
 func quernPlainGemvRowsCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float32](r, 5), host.Value[float32](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvRowsCPU_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -6127,7 +6260,7 @@ func quernHostGemvRowsCPU_float32(r *host.Run) {
 func quernRow1GemvRowsCPU_float32(r *host.Run, blockX, tiles, part, columns, rows, lda int, a, x []float32, incTo int, to []float32, alpha, beta float32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:137
+//line gemv.go:138
 		row := blockX % tiles * 16
 		first := blockX / tiles * part
 		end := min(first+part, columns)
@@ -6136,68 +6269,68 @@ func quernRow1GemvRowsCPU_float32(r *host.Run, blockX, tiles, part, columns, row
 		t2 := row
 		last := t1
 		i := t2
-//line gemv.go:142
+//line gemv.go:143
 		for ; i+2 <= last; i += 2 {
 			if r.Halted() {
-//line gemv.go:142
+//line gemv.go:143
 				r.Halt()
 			}
-//line gemv.go:143
+//line gemv.go:144
 			t3 := i*lda + first
 			t4 := i*lda + end
-//line gemv.go:143
+//line gemv.go:144
 			t5 := a[t3:t4]
 			t6 := (i+1)*lda + first
 			t7 := (i+1)*lda + end
-//line gemv.go:143
+//line gemv.go:144
 			t8 := a[t6:t7]
 			t9 := first
 			t10 := end
-//line gemv.go:143
+//line gemv.go:144
 			t11 := x[t9:t10]
-//line gemv.go:143
+//line gemv.go:144
 			result0, result1 := dotsOf[float32](t5, t8, t11)
 			s := result0
 			u := result1
-//line gemv.go:144
+//line gemv.go:145
 			t15 := i
-//line gemv.go:144
+//line gemv.go:145
 			result02 := place(t15, rows, incTo)
 			t19 := base + result02
 			t22 := s
-//line gemv.go:144
+//line gemv.go:145
 			put[float32](to, t19, alpha, beta, t22)
 			t24 := i + 1
-//line gemv.go:145
+//line gemv.go:146
 			result03 := place(t24, rows, incTo)
 			t28 := base + result03
 			t31 := u
-//line gemv.go:145
+//line gemv.go:146
 			put[float32](to, t28, alpha, beta, t31)
 		}
 		if i < last {
 			t33 := i
-//line gemv.go:148
+//line gemv.go:149
 			result04 := place(t33, rows, incTo)
 			t37 := base + result04
 			t40 := i*lda + first
 			t41 := i*lda + end
-//line gemv.go:148
+//line gemv.go:149
 			t42 := a[t40:t41]
 			t43 := first
 			t44 := end
-//line gemv.go:148
+//line gemv.go:149
 			t45 := x[t43:t44]
-//line gemv.go:148
+//line gemv.go:149
 			result05 := dotOf[float32](t42, t45)
 			t47 := result05
-//line gemv.go:148
+//line gemv.go:149
 			put[float32](to, t37, alpha, beta, t47)
 		}
 	}
 }
 
-//line quern_gen.go:6201:1
+//line quern_gen.go:6334:1
 func quernPlainGemvRowsCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvRowsCPU_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -6230,7 +6363,7 @@ func quernHostGemvRowsCPU_float64(r *host.Run) {
 func quernRow1GemvRowsCPU_float64(r *host.Run, blockX, tiles, part, columns, rows, lda int, a, x []float64, incTo int, to []float64, alpha, beta float64) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:137
+//line gemv.go:138
 		row := blockX % tiles * 16
 		first := blockX / tiles * part
 		end := min(first+part, columns)
@@ -6239,68 +6372,68 @@ func quernRow1GemvRowsCPU_float64(r *host.Run, blockX, tiles, part, columns, row
 		t2 := row
 		last := t1
 		i := t2
-//line gemv.go:142
+//line gemv.go:143
 		for ; i+2 <= last; i += 2 {
 			if r.Halted() {
-//line gemv.go:142
+//line gemv.go:143
 				r.Halt()
 			}
-//line gemv.go:143
+//line gemv.go:144
 			t3 := i*lda + first
 			t4 := i*lda + end
-//line gemv.go:143
+//line gemv.go:144
 			t5 := a[t3:t4]
 			t6 := (i+1)*lda + first
 			t7 := (i+1)*lda + end
-//line gemv.go:143
+//line gemv.go:144
 			t8 := a[t6:t7]
 			t9 := first
 			t10 := end
-//line gemv.go:143
+//line gemv.go:144
 			t11 := x[t9:t10]
-//line gemv.go:143
+//line gemv.go:144
 			result0, result1 := dotsOf[float64](t5, t8, t11)
 			s := result0
 			u := result1
-//line gemv.go:144
+//line gemv.go:145
 			t15 := i
-//line gemv.go:144
+//line gemv.go:145
 			result02 := place(t15, rows, incTo)
 			t19 := base + result02
 			t22 := s
-//line gemv.go:144
+//line gemv.go:145
 			put[float64](to, t19, alpha, beta, t22)
 			t24 := i + 1
-//line gemv.go:145
+//line gemv.go:146
 			result03 := place(t24, rows, incTo)
 			t28 := base + result03
 			t31 := u
-//line gemv.go:145
+//line gemv.go:146
 			put[float64](to, t28, alpha, beta, t31)
 		}
 		if i < last {
 			t33 := i
-//line gemv.go:148
+//line gemv.go:149
 			result04 := place(t33, rows, incTo)
 			t37 := base + result04
 			t40 := i*lda + first
 			t41 := i*lda + end
-//line gemv.go:148
+//line gemv.go:149
 			t42 := a[t40:t41]
 			t43 := first
 			t44 := end
-//line gemv.go:148
+//line gemv.go:149
 			t45 := x[t43:t44]
-//line gemv.go:148
+//line gemv.go:149
 			result05 := dotOf[float64](t42, t45)
 			t47 := result05
-//line gemv.go:148
+//line gemv.go:149
 			put[float64](to, t37, alpha, beta, t47)
 		}
 	}
 }
 
-//line quern_gen.go:6304:1
+//line quern_gen.go:6437:1
 func quernPlainGemvColumnsCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[float32](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvColumnsCPU_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6337,85 +6470,85 @@ func quernHostGemvColumnsCPU_float32(r *host.Run) {
 func quernRow1GemvColumnsCPU_float32(r *host.Run, blockX, tiles, part, rows, columns int, sums *[512]float32, lda int, a []float32, size, size2, incX int, x []float32, incTo int, to []float32, alpha, beta float32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:158
+//line gemv.go:159
 		column := blockX % tiles * 512
 		first := blockX / tiles * part
 		end := min(first+part, rows)
 		n := min(512, columns-column)
 		t2 := sums[:]
 		for i := 0; i < len(t2); i++ {
-//line gemv.go:162
+//line gemv.go:163
 			t2[i] = 0
 		}
-//line gemv.go:163
+//line gemv.go:164
 		i2 := first
 		for ; i2+4 <= end; i2 += 4 {
 			if r.Halted() {
-//line gemv.go:164
+//line gemv.go:165
 				r.Halt()
 			}
-//line gemv.go:165
+//line gemv.go:166
 			at := i2*lda + column
 			t5 := n
-//line gemv.go:166
+//line gemv.go:167
 			t6 := sums[:t5]
 			t7 := at
 			t8 := at + n
-//line gemv.go:166
+//line gemv.go:167
 			t9 := a[t7:t8]
 			t10 := at + lda
 			t11 := at + lda + n
-//line gemv.go:166
+//line gemv.go:167
 			t12 := a[t10:t11]
 			t13 := at + size
 			t14 := at + size + n
-//line gemv.go:166
+//line gemv.go:167
 			t15 := a[t13:t14]
 			t16 := at + size2
 			t17 := at + size2 + n
-//line gemv.go:166
+//line gemv.go:167
 			t18 := a[t16:t17]
 			t19 := i2
-//line gemv.go:167
+//line gemv.go:168
 			result0 := place(t19, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t23 := x[result0]
 			t24 := i2 + 1
-//line gemv.go:167
+//line gemv.go:168
 			result02 := place(t24, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t28 := x[result02]
 			t29 := i2 + 2
-//line gemv.go:167
+//line gemv.go:168
 			result03 := place(t29, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t33 := x[result03]
 			t34 := i2 + 3
-//line gemv.go:167
+//line gemv.go:168
 			result04 := place(t34, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t38 := x[result04]
-//line gemv.go:166
+//line gemv.go:167
 			addRows[float32](t6, t9, t12, t15, t18, t23, t28, t33, t38)
 		}
-//line gemv.go:169
+//line gemv.go:170
 		for ; i2 < end; i2++ {
 			if r.Halted() {
-//line gemv.go:169
+//line gemv.go:170
 				r.Halt()
 			}
-//line gemv.go:170
+//line gemv.go:171
 			t39 := i2
-//line gemv.go:170
+//line gemv.go:171
 			result05 := place(t39, rows, incX)
-//line gemv.go:170
+//line gemv.go:171
 			v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
-//line gemv.go:171
+//line gemv.go:172
 			t45 := a[t43:t44]
 			for j := 0; j < len(t45); j++ {
-//line gemv.go:171
+//line gemv.go:172
 				w := t45[j]
 				sums[j] += v * w
 			}
@@ -6423,20 +6556,20 @@ func quernRow1GemvColumnsCPU_float32(r *host.Run, blockX, tiles, part, rows, col
 		base := blockX / tiles * columns
 		t46 := n
 		for j2 := 0; j2 < t46; j2++ {
-//line gemv.go:177
+//line gemv.go:178
 			t48 := column + j2
-//line gemv.go:177
+//line gemv.go:178
 			result06 := place(t48, columns, incTo)
 			t52 := base + result06
-//line gemv.go:177
+//line gemv.go:178
 			t55 := sums[j2]
-//line gemv.go:177
+//line gemv.go:178
 			put[float32](to, t52, alpha, beta, t55)
 		}
 	}
 }
 
-//line quern_gen.go:6440:1
+//line quern_gen.go:6573:1
 func quernPlainGemvColumnsCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[float64](r, 6), host.Value[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvColumnsCPU_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6473,85 +6606,85 @@ func quernHostGemvColumnsCPU_float64(r *host.Run) {
 func quernRow1GemvColumnsCPU_float64(r *host.Run, blockX, tiles, part, rows, columns int, sums *[512]float64, lda int, a []float64, size, size2, incX int, x []float64, incTo int, to []float64, alpha, beta float64) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:158
+//line gemv.go:159
 		column := blockX % tiles * 512
 		first := blockX / tiles * part
 		end := min(first+part, rows)
 		n := min(512, columns-column)
 		t2 := sums[:]
 		for i := 0; i < len(t2); i++ {
-//line gemv.go:162
+//line gemv.go:163
 			t2[i] = 0
 		}
-//line gemv.go:163
+//line gemv.go:164
 		i2 := first
 		for ; i2+4 <= end; i2 += 4 {
 			if r.Halted() {
-//line gemv.go:164
+//line gemv.go:165
 				r.Halt()
 			}
-//line gemv.go:165
+//line gemv.go:166
 			at := i2*lda + column
 			t5 := n
-//line gemv.go:166
+//line gemv.go:167
 			t6 := sums[:t5]
 			t7 := at
 			t8 := at + n
-//line gemv.go:166
+//line gemv.go:167
 			t9 := a[t7:t8]
 			t10 := at + lda
 			t11 := at + lda + n
-//line gemv.go:166
+//line gemv.go:167
 			t12 := a[t10:t11]
 			t13 := at + size
 			t14 := at + size + n
-//line gemv.go:166
+//line gemv.go:167
 			t15 := a[t13:t14]
 			t16 := at + size2
 			t17 := at + size2 + n
-//line gemv.go:166
+//line gemv.go:167
 			t18 := a[t16:t17]
 			t19 := i2
-//line gemv.go:167
+//line gemv.go:168
 			result0 := place(t19, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t23 := x[result0]
 			t24 := i2 + 1
-//line gemv.go:167
+//line gemv.go:168
 			result02 := place(t24, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t28 := x[result02]
 			t29 := i2 + 2
-//line gemv.go:167
+//line gemv.go:168
 			result03 := place(t29, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t33 := x[result03]
 			t34 := i2 + 3
-//line gemv.go:167
+//line gemv.go:168
 			result04 := place(t34, rows, incX)
-//line gemv.go:167
+//line gemv.go:168
 			t38 := x[result04]
-//line gemv.go:166
+//line gemv.go:167
 			addRows[float64](t6, t9, t12, t15, t18, t23, t28, t33, t38)
 		}
-//line gemv.go:169
+//line gemv.go:170
 		for ; i2 < end; i2++ {
 			if r.Halted() {
-//line gemv.go:169
+//line gemv.go:170
 				r.Halt()
 			}
-//line gemv.go:170
+//line gemv.go:171
 			t39 := i2
-//line gemv.go:170
+//line gemv.go:171
 			result05 := place(t39, rows, incX)
-//line gemv.go:170
+//line gemv.go:171
 			v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
-//line gemv.go:171
+//line gemv.go:172
 			t45 := a[t43:t44]
 			for j := 0; j < len(t45); j++ {
-//line gemv.go:171
+//line gemv.go:172
 				w := t45[j]
 				sums[j] += v * w
 			}
@@ -6559,20 +6692,20 @@ func quernRow1GemvColumnsCPU_float64(r *host.Run, blockX, tiles, part, rows, col
 		base := blockX / tiles * columns
 		t46 := n
 		for j2 := 0; j2 < t46; j2++ {
-//line gemv.go:177
+//line gemv.go:178
 			t48 := column + j2
-//line gemv.go:177
+//line gemv.go:178
 			result06 := place(t48, columns, incTo)
 			t52 := base + result06
-//line gemv.go:177
+//line gemv.go:178
 			t55 := sums[j2]
-//line gemv.go:177
+//line gemv.go:178
 			put[float64](to, t52, alpha, beta, t55)
 		}
 	}
 }
 
-//line quern_gen.go:6576:1
+//line quern_gen.go:6709:1
 func quernPlainSum_float32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sum_float32(t, v0, v1, v2) })
@@ -6610,184 +6743,181 @@ func quernHostSum_float32(r *host.Run) {
 	var total2 float32
 	var total3 float32
 	for r.Next() {
-//line reduce.go:71
-		iFirst = 0
-//line reduce.go:72:20000
-		for threadZ := range 1 {
-//line reduce.go:73:20000
-			for threadY := range 1 {
-//line reduce.go:74:20000
-				first := (threadZ*1 + threadY) * 256
-//line reduce.go:75:20000
-				quernRow1Sum_float32(r, sums, first)
-//line reduce.go:76:20000
-			}
-//line reduce.go:77:20000
-		}
-//line reduce.go:78:20000
-		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-//line reduce.go:79:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
-			}
-//line reduce.go:73:20000
-			at = iFirst
-//line reduce.go:74:20000
-			at2 = iFirst + size3
-//line reduce.go:75:20000
-			at3 = iFirst + size4
-//line reduce.go:76:20000
-			at4 = iFirst + size5
-//line reduce.go:77:20000
-			for threadZ := range 1 {
-//line reduce.go:78:20000
-				for threadY := range 1 {
-//line reduce.go:79:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:80:20000
-					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:81
-					quernRow2Sum_float32(r, sums, first2, x, at, at2, at3, at4)
-				}
-//line reduce.go:83:20000
-			}
-//line reduce.go:84:20000
-		}
-//line reduce.go:85:20000
-		iFirst2 = max(iFirst, 0)
-//line reduce.go:86:20000
-		for ; iFirst2 < n; iFirst2 += 256 {
-//line reduce.go:87:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
-			}
-//line reduce.go:73:20000
-			for threadZ := range 1 {
-//line reduce.go:74:20000
-				for threadY := range 1 {
-//line reduce.go:75:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:76:20000
-					first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:77:20000
-					quernRow3Sum_float32(r, sums, first3, iFirst2, n, x)
-//line reduce.go:78:20000
-				}
-//line reduce.go:79:20000
-			}
-//line reduce.go:80:20000
-		}
-//line reduce.go:81
-		total = 0
-		for threadZ := range 1 {
-//line reduce.go:83:20000
-			for threadY := range 1 {
-//line reduce.go:84:20000
-				first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:85:20000
-				quernRow4Sum_float32(r, sums, first4, vs)
-//line reduce.go:86:20000
-			}
-//line reduce.go:87:20000
-		}
 //line reduce.go:82
-		host.ReduceAdd(reduceAdds, vs)
+		iFirst = 0
 //line reduce.go:83:20000
 		for threadZ := range 1 {
 //line reduce.go:84:20000
 			for threadY := range 1 {
 //line reduce.go:85:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
 //line reduce.go:86:20000
-				first5 := (threadZ*1 + threadY) * 256
+				quernRow1Sum_float32(r, sums, first)
 //line reduce.go:87:20000
-				quernRow5Sum_float32(r, reduceAdds, first5, warps)
-//line reduce.go:88:20000
 			}
-//line reduce.go:89:20000
+//line reduce.go:88:20000
 		}
+//line reduce.go:89:20000
+		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
 //line reduce.go:90:20000
-		r.ThreadIdx = kernel.Dim3{}
+			if r.Halted() {
+//line reduce.go:82
+				r.Halt()
+//line reduce.go:83:20000
+			}
+//line reduce.go:84:20000
+			at = iFirst
+//line reduce.go:85:20000
+			at2 = iFirst + size3
+//line reduce.go:86:20000
+			at3 = iFirst + size4
 //line reduce.go:87:20000
-		w = warps[0]
+			at4 = iFirst + size5
 //line reduce.go:88:20000
-		total += w
+			for threadZ := range 1 {
 //line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w2 = warps[1]
-//line reduce.go:88:20000
-		total += w2
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w3 = warps[2]
-//line reduce.go:88:20000
-		total += w3
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w4 = warps[3]
-//line reduce.go:88:20000
-		total += w4
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w5 = warps[4]
-//line reduce.go:88:20000
-		total += w5
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w6 = warps[5]
-//line reduce.go:88:20000
-		total += w6
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w7 = warps[6]
-//line reduce.go:88:20000
-		total += w7
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w8 = warps[7]
-//line reduce.go:88:20000
-		total += w8
+				for threadY := range 1 {
 //line reduce.go:90:20000
-		total2 = total
-//line reduce.go:74:20000
-		total3 = total2
-//line reduce.go:75:20000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:91:20000
+					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:92:20000
+					quernRow2Sum_float32(r, sums, first2, x, at, at2, at3, at4)
+//line reduce.go:93:20000
+				}
+//line reduce.go:94:20000
+			}
+//line reduce.go:95
+		}
+		iFirst2 = max(iFirst, 0)
+		for ; iFirst2 < n; iFirst2 += 256 {
+//line reduce.go:98:20000
+			if r.Halted() {
+//line reduce.go:82
+				r.Halt()
+//line reduce.go:83:20000
+			}
+//line reduce.go:84:20000
+			for threadZ := range 1 {
+//line reduce.go:85:20000
+				for threadY := range 1 {
+//line reduce.go:86:20000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:87:20000
+					first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:88:20000
+					quernRow3Sum_float32(r, sums, first3, iFirst2, n, x)
+//line reduce.go:89:20000
+				}
+//line reduce.go:90:20000
+			}
+//line reduce.go:91:20000
+		}
+//line reduce.go:92:20000
+		total = 0
+//line reduce.go:93:20000
 		for threadZ := range 1 {
-//line reduce.go:76:20000
+//line reduce.go:94:20000
 			for threadY := range 1 {
-//line reduce.go:77:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:78:20000
-				quernRow6Sum_float32(r, out, total3)
-//line reduce.go:79:20000
+//line reduce.go:95
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4Sum_float32(r, sums, first4, vs)
 			}
-//line reduce.go:80:20000
+//line reduce.go:98:20000
 		}
-//line reduce.go:81
+//line reduce.go:93:20000
+		host.ReduceAdd(reduceAdds, vs)
+//line reduce.go:94:20000
+		for threadZ := range 1 {
+//line reduce.go:95
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 256
+//line reduce.go:98:20000
+				quernRow5Sum_float32(r, reduceAdds, first5, warps)
+//line reduce.go:99:20000
+			}
+//line reduce.go:100:20000
+		}
+//line reduce.go:101:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w = warps[0]
+//line reduce.go:99:20000
+		total += w
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w2 = warps[1]
+//line reduce.go:99:20000
+		total += w2
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w3 = warps[2]
+//line reduce.go:99:20000
+		total += w3
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w4 = warps[3]
+//line reduce.go:99:20000
+		total += w4
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w5 = warps[4]
+//line reduce.go:99:20000
+		total += w5
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w6 = warps[5]
+//line reduce.go:99:20000
+		total += w6
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w7 = warps[6]
+//line reduce.go:99:20000
+		total += w7
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w8 = warps[7]
+//line reduce.go:99:20000
+		total += w8
+//line reduce.go:101:20000
+		total2 = total
+//line reduce.go:85:20000
+		total3 = total2
+//line reduce.go:86:20000
+		for threadZ := range 1 {
+//line reduce.go:87:20000
+			for threadY := range 1 {
+//line reduce.go:88:20000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:89:20000
+				quernRow6Sum_float32(r, out, total3)
+//line reduce.go:90:20000
+			}
+//line reduce.go:91:20000
+		}
+//line reduce.go:92:20000
 	}
+//line reduce.go:93:20000
 }
 
 //go:noinline
-//line quern_gen.go:6783:1
+//line quern_gen.go:6913:1
 func quernRow1Sum_float32(r *host.Run, sums []float32, first int) {
 	sumRow := (*[256]float32)(sums[first:])
-//line reduce.go:70
+//line reduce.go:81
 	*sumRow = [256]float32{}
 }
 
 //go:noinline
-//line quern_gen.go:6791:1
+//line quern_gen.go:6921:1
 func quernRow2Sum_float32(r *host.Run, sums []float32, first2 int, x []float32, at, at2, at3, at4 int) {
 	sumRow := (*[256]float32)(sums[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
@@ -6797,44 +6927,45 @@ func quernRow2Sum_float32(r *host.Run, sums []float32, first2 int, x []float32, 
 		row4 := (*[256]float32)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 			sum += row[threadX]
-//line reduce.go:73:20000
+//line reduce.go:84:20000
 			sum += row2[threadX]
-//line reduce.go:74:20000
+//line reduce.go:85:20000
 			sum += row3[threadX]
-//line reduce.go:75:20000
+//line reduce.go:86:20000
 			sum += row4[threadX]
-//line reduce.go:76:20000
+//line reduce.go:87:20000
 			sumRow[threadX] = sum
-//line reduce.go:77:20000
+//line reduce.go:88:20000
 		}
-//line reduce.go:78:20000
+//line reduce.go:89:20000
 		return
-//line reduce.go:79:20000
+//line reduce.go:90:20000
 	}
-//line reduce.go:80:20000
+//line reduce.go:91:20000
 	for threadX := range 256 {
-//line reduce.go:81
+//line reduce.go:92:20000
 		r.ThreadIdx.X = threadX
+//line reduce.go:93:20000
 		sum := sumRow[threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at+threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at2+threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at3+threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at4+threadX]
-//line reduce.go:73:20000
+//line reduce.go:84:20000
 		sumRow[threadX] = sum
-//line reduce.go:74:20000
+//line reduce.go:85:20000
 	}
-//line reduce.go:75:20000
+//line reduce.go:86:20000
 }
 
 //go:noinline
-//line quern_gen.go:6838:1
+//line quern_gen.go:6969:1
 func quernRow3Sum_float32(r *host.Run, sums []float32, first3, iFirst2, n int, x []float32) {
 	sumRow := (*[256]float32)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -6847,77 +6978,75 @@ func quernRow3Sum_float32(r *host.Run, sums []float32, first3, iFirst2, n int, x
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-//line reduce.go:72:20000
-				sum += row5[threadX]
-//line reduce.go:73:20000
-				sumRow2[threadX] = sum
-//line reduce.go:74:20000
-			}
-//line reduce.go:75:20000
-			return
-//line reduce.go:76:20000
-		}
-//line reduce.go:77:20000
-	}
-//line reduce.go:78:20000
-	for threadX := range 256 {
-//line reduce.go:79:20000
-		r.ThreadIdx.X = threadX
-//line reduce.go:80:20000
-		sum := sumRow[threadX]
-//line reduce.go:71
-		if iFirst2+threadX < n {
-//line reduce.go:72:20000
-			sum += x[iFirst2+threadX]
-//line reduce.go:73:20000
-		}
-//line reduce.go:74:20000
-		sumRow[threadX] = sum
-//line reduce.go:75:20000
-	}
-//line reduce.go:76:20000
-}
-
-//go:noinline
-//line quern_gen.go:6883:1
-func quernRow4Sum_float32(r *host.Run, sums []float32, first4 int, vs []float32) {
-	sumRow := (*[256]float32)(sums[first4:])
-	vRow := (*[256]float32)(vs[first4:])
-	for threadX := range 256 {
-		sum := sumRow[threadX]
-//line reduce.go:74:20000
-		t2 := sum
-//line reduce.go:75:20000
-		v := t2
-//line reduce.go:76:20000
-		vRow[threadX] = v
-//line reduce.go:77:20000
-	}
-//line reduce.go:78:20000
-}
-
-//go:noinline
-//line quern_gen.go:6901:1
-func quernRow5Sum_float32(r *host.Run, reduceAdds []float32, first5 int, warps *[8]float32) {
-	reduceAddRow := (*[256]float32)(reduceAdds[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:82
-		v2 := reduceAdd
 //line reduce.go:83:20000
-		if threadX&31 == 0 {
+				sum += row5[threadX]
 //line reduce.go:84:20000
-			warps[threadX>>5] = v2
+				sumRow2[threadX] = sum
 //line reduce.go:85:20000
+			}
+//line reduce.go:86:20000
+			return
+//line reduce.go:87:20000
 		}
+//line reduce.go:88:20000
+	}
+//line reduce.go:89:20000
+	for threadX := range 256 {
+//line reduce.go:90:20000
+		r.ThreadIdx.X = threadX
+//line reduce.go:91:20000
+		sum := sumRow[threadX]
+//line reduce.go:82
+		if iFirst2+threadX < n {
+//line reduce.go:83:20000
+			sum += x[iFirst2+threadX]
+//line reduce.go:84:20000
+		}
+//line reduce.go:85:20000
+		sumRow[threadX] = sum
 //line reduce.go:86:20000
 	}
 //line reduce.go:87:20000
 }
 
 //go:noinline
-//line quern_gen.go:6921:1
+//line quern_gen.go:7014:1
+func quernRow4Sum_float32(r *host.Run, sums []float32, first4 int, vs []float32) {
+	sumRow := (*[256]float32)(sums[first4:])
+	vRow := (*[256]float32)(vs[first4:])
+	for threadX := range 256 {
+		sum := sumRow[threadX]
+//line reduce.go:85:20000
+		t2 := sum
+//line reduce.go:86:20000
+		v := t2
+//line reduce.go:87:20000
+		vRow[threadX] = v
+//line reduce.go:88:20000
+	}
+//line reduce.go:89:20000
+}
+
+//go:noinline
+//line quern_gen.go:7032:1
+func quernRow5Sum_float32(r *host.Run, reduceAdds []float32, first5 int, warps *[8]float32) {
+	reduceAddRow := (*[256]float32)(reduceAdds[first5:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+//line reduce.go:93:20000
+		v2 := reduceAdd
+//line reduce.go:94:20000
+		if (threadX+first5)&31 == 0 {
+//line reduce.go:95
+			warps[(threadX+first5)>>5] = v2
+		}
+	}
+//line reduce.go:98:20000
+}
+
+//go:noinline
+//line quern_gen.go:7050:1
 func quernRow6Sum_float32(r *host.Run, out []float32, total3 float32) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -6926,30 +7055,30 @@ func quernRow6Sum_float32(r *host.Run, out []float32, total3 float32) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-//line reduce.go:76:20000
+//line reduce.go:87:20000
 			out[0] = total3
-//line reduce.go:77:20000
+//line reduce.go:88:20000
 		}
-//line reduce.go:78:20000
+//line reduce.go:89:20000
 		return
-//line reduce.go:79:20000
+//line reduce.go:90:20000
 	}
-//line reduce.go:80:20000
+//line reduce.go:91:20000
 	for threadX := range 256 {
-//line reduce.go:81
+//line reduce.go:92:20000
 		r.ThreadIdx.X = threadX
-//line reduce.go:75:20000
+//line reduce.go:86:20000
 		if threadX == 0 {
-//line reduce.go:76:20000
+//line reduce.go:87:20000
 			out[0] = total3
-//line reduce.go:77:20000
+//line reduce.go:88:20000
 		}
-//line reduce.go:78:20000
+//line reduce.go:89:20000
 	}
-//line reduce.go:79:20000
+//line reduce.go:90:20000
 }
 
-//line quern_gen.go:6953:1
+//line quern_gen.go:7082:1
 func quernPlainSum_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sum_float64(t, v0, v1, v2) })
@@ -6987,184 +7116,181 @@ func quernHostSum_float64(r *host.Run) {
 	var total2 float64
 	var total3 float64
 	for r.Next() {
-//line reduce.go:71
-		iFirst = 0
-//line reduce.go:72:20000
-		for threadZ := range 1 {
-//line reduce.go:73:20000
-			for threadY := range 1 {
-//line reduce.go:74:20000
-				first := (threadZ*1 + threadY) * 256
-//line reduce.go:75:20000
-				quernRow1Sum_float64(r, sums, first)
-//line reduce.go:76:20000
-			}
-//line reduce.go:77:20000
-		}
-//line reduce.go:78:20000
-		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-//line reduce.go:79:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
-			}
-//line reduce.go:73:20000
-			at = iFirst
-//line reduce.go:74:20000
-			at2 = iFirst + size3
-//line reduce.go:75:20000
-			at3 = iFirst + size4
-//line reduce.go:76:20000
-			at4 = iFirst + size5
-//line reduce.go:77:20000
-			for threadZ := range 1 {
-//line reduce.go:78:20000
-				for threadY := range 1 {
-//line reduce.go:79:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:80:20000
-					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:81
-					quernRow2Sum_float64(r, sums, first2, x, at, at2, at3, at4)
-				}
-//line reduce.go:83:20000
-			}
-//line reduce.go:84:20000
-		}
-//line reduce.go:85:20000
-		iFirst2 = max(iFirst, 0)
-//line reduce.go:86:20000
-		for ; iFirst2 < n; iFirst2 += 256 {
-//line reduce.go:87:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
-			}
-//line reduce.go:73:20000
-			for threadZ := range 1 {
-//line reduce.go:74:20000
-				for threadY := range 1 {
-//line reduce.go:75:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:76:20000
-					first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:77:20000
-					quernRow3Sum_float64(r, sums, first3, iFirst2, n, x)
-//line reduce.go:78:20000
-				}
-//line reduce.go:79:20000
-			}
-//line reduce.go:80:20000
-		}
-//line reduce.go:81
-		total = 0
-		for threadZ := range 1 {
-//line reduce.go:83:20000
-			for threadY := range 1 {
-//line reduce.go:84:20000
-				first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:85:20000
-				quernRow4Sum_float64(r, sums, first4, vs)
-//line reduce.go:86:20000
-			}
-//line reduce.go:87:20000
-		}
 //line reduce.go:82
-		host.ReduceAdd(reduceAdds, vs)
+		iFirst = 0
 //line reduce.go:83:20000
 		for threadZ := range 1 {
 //line reduce.go:84:20000
 			for threadY := range 1 {
 //line reduce.go:85:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
 //line reduce.go:86:20000
-				first5 := (threadZ*1 + threadY) * 256
+				quernRow1Sum_float64(r, sums, first)
 //line reduce.go:87:20000
-				quernRow5Sum_float64(r, reduceAdds, first5, warps)
-//line reduce.go:88:20000
 			}
-//line reduce.go:89:20000
+//line reduce.go:88:20000
 		}
+//line reduce.go:89:20000
+		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
 //line reduce.go:90:20000
-		r.ThreadIdx = kernel.Dim3{}
+			if r.Halted() {
+//line reduce.go:82
+				r.Halt()
+//line reduce.go:83:20000
+			}
+//line reduce.go:84:20000
+			at = iFirst
+//line reduce.go:85:20000
+			at2 = iFirst + size3
+//line reduce.go:86:20000
+			at3 = iFirst + size4
 //line reduce.go:87:20000
-		w = warps[0]
+			at4 = iFirst + size5
 //line reduce.go:88:20000
-		total += w
+			for threadZ := range 1 {
 //line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w2 = warps[1]
-//line reduce.go:88:20000
-		total += w2
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w3 = warps[2]
-//line reduce.go:88:20000
-		total += w3
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w4 = warps[3]
-//line reduce.go:88:20000
-		total += w4
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w5 = warps[4]
-//line reduce.go:88:20000
-		total += w5
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w6 = warps[5]
-//line reduce.go:88:20000
-		total += w6
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w7 = warps[6]
-//line reduce.go:88:20000
-		total += w7
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w8 = warps[7]
-//line reduce.go:88:20000
-		total += w8
+				for threadY := range 1 {
 //line reduce.go:90:20000
-		total2 = total
-//line reduce.go:74:20000
-		total3 = total2
-//line reduce.go:75:20000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:91:20000
+					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:92:20000
+					quernRow2Sum_float64(r, sums, first2, x, at, at2, at3, at4)
+//line reduce.go:93:20000
+				}
+//line reduce.go:94:20000
+			}
+//line reduce.go:95
+		}
+		iFirst2 = max(iFirst, 0)
+		for ; iFirst2 < n; iFirst2 += 256 {
+//line reduce.go:98:20000
+			if r.Halted() {
+//line reduce.go:82
+				r.Halt()
+//line reduce.go:83:20000
+			}
+//line reduce.go:84:20000
+			for threadZ := range 1 {
+//line reduce.go:85:20000
+				for threadY := range 1 {
+//line reduce.go:86:20000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:87:20000
+					first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:88:20000
+					quernRow3Sum_float64(r, sums, first3, iFirst2, n, x)
+//line reduce.go:89:20000
+				}
+//line reduce.go:90:20000
+			}
+//line reduce.go:91:20000
+		}
+//line reduce.go:92:20000
+		total = 0
+//line reduce.go:93:20000
 		for threadZ := range 1 {
-//line reduce.go:76:20000
+//line reduce.go:94:20000
 			for threadY := range 1 {
-//line reduce.go:77:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:78:20000
-				quernRow6Sum_float64(r, out, total3)
-//line reduce.go:79:20000
+//line reduce.go:95
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4Sum_float64(r, sums, first4, vs)
 			}
-//line reduce.go:80:20000
+//line reduce.go:98:20000
 		}
-//line reduce.go:81
+//line reduce.go:93:20000
+		host.ReduceAdd(reduceAdds, vs)
+//line reduce.go:94:20000
+		for threadZ := range 1 {
+//line reduce.go:95
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 256
+//line reduce.go:98:20000
+				quernRow5Sum_float64(r, reduceAdds, first5, warps)
+//line reduce.go:99:20000
+			}
+//line reduce.go:100:20000
+		}
+//line reduce.go:101:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w = warps[0]
+//line reduce.go:99:20000
+		total += w
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w2 = warps[1]
+//line reduce.go:99:20000
+		total += w2
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w3 = warps[2]
+//line reduce.go:99:20000
+		total += w3
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w4 = warps[3]
+//line reduce.go:99:20000
+		total += w4
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w5 = warps[4]
+//line reduce.go:99:20000
+		total += w5
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w6 = warps[5]
+//line reduce.go:99:20000
+		total += w6
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w7 = warps[6]
+//line reduce.go:99:20000
+		total += w7
+//line reduce.go:100:20000
+		r.ThreadIdx = kernel.Dim3{}
+//line reduce.go:98:20000
+		w8 = warps[7]
+//line reduce.go:99:20000
+		total += w8
+//line reduce.go:101:20000
+		total2 = total
+//line reduce.go:85:20000
+		total3 = total2
+//line reduce.go:86:20000
+		for threadZ := range 1 {
+//line reduce.go:87:20000
+			for threadY := range 1 {
+//line reduce.go:88:20000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:89:20000
+				quernRow6Sum_float64(r, out, total3)
+//line reduce.go:90:20000
+			}
+//line reduce.go:91:20000
+		}
+//line reduce.go:92:20000
 	}
+//line reduce.go:93:20000
 }
 
 //go:noinline
-//line quern_gen.go:7160:1
+//line quern_gen.go:7286:1
 func quernRow1Sum_float64(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
-//line reduce.go:70
+//line reduce.go:81
 	*sumRow = [256]float64{}
 }
 
 //go:noinline
-//line quern_gen.go:7168:1
+//line quern_gen.go:7294:1
 func quernRow2Sum_float64(r *host.Run, sums []float64, first2 int, x []float64, at, at2, at3, at4 int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
@@ -7174,44 +7300,45 @@ func quernRow2Sum_float64(r *host.Run, sums []float64, first2 int, x []float64, 
 		row4 := (*[256]float64)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 			sum += row[threadX]
-//line reduce.go:73:20000
+//line reduce.go:84:20000
 			sum += row2[threadX]
-//line reduce.go:74:20000
+//line reduce.go:85:20000
 			sum += row3[threadX]
-//line reduce.go:75:20000
+//line reduce.go:86:20000
 			sum += row4[threadX]
-//line reduce.go:76:20000
+//line reduce.go:87:20000
 			sumRow[threadX] = sum
-//line reduce.go:77:20000
+//line reduce.go:88:20000
 		}
-//line reduce.go:78:20000
+//line reduce.go:89:20000
 		return
-//line reduce.go:79:20000
+//line reduce.go:90:20000
 	}
-//line reduce.go:80:20000
+//line reduce.go:91:20000
 	for threadX := range 256 {
-//line reduce.go:81
+//line reduce.go:92:20000
 		r.ThreadIdx.X = threadX
+//line reduce.go:93:20000
 		sum := sumRow[threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at+threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at2+threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at3+threadX]
-//line reduce.go:72:20000
+//line reduce.go:83:20000
 		sum += x[at4+threadX]
-//line reduce.go:73:20000
+//line reduce.go:84:20000
 		sumRow[threadX] = sum
-//line reduce.go:74:20000
+//line reduce.go:85:20000
 	}
-//line reduce.go:75:20000
+//line reduce.go:86:20000
 }
 
 //go:noinline
-//line quern_gen.go:7215:1
+//line quern_gen.go:7342:1
 func quernRow3Sum_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x []float64) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -7224,77 +7351,75 @@ func quernRow3Sum_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-//line reduce.go:72:20000
-				sum += row5[threadX]
-//line reduce.go:73:20000
-				sumRow2[threadX] = sum
-//line reduce.go:74:20000
-			}
-//line reduce.go:75:20000
-			return
-//line reduce.go:76:20000
-		}
-//line reduce.go:77:20000
-	}
-//line reduce.go:78:20000
-	for threadX := range 256 {
-//line reduce.go:79:20000
-		r.ThreadIdx.X = threadX
-//line reduce.go:80:20000
-		sum := sumRow[threadX]
-//line reduce.go:71
-		if iFirst2+threadX < n {
-//line reduce.go:72:20000
-			sum += x[iFirst2+threadX]
-//line reduce.go:73:20000
-		}
-//line reduce.go:74:20000
-		sumRow[threadX] = sum
-//line reduce.go:75:20000
-	}
-//line reduce.go:76:20000
-}
-
-//go:noinline
-//line quern_gen.go:7260:1
-func quernRow4Sum_float64(r *host.Run, sums []float64, first4 int, vs []float64) {
-	sumRow := (*[256]float64)(sums[first4:])
-	vRow := (*[256]float64)(vs[first4:])
-	for threadX := range 256 {
-		sum := sumRow[threadX]
-//line reduce.go:74:20000
-		t2 := sum
-//line reduce.go:75:20000
-		v := t2
-//line reduce.go:76:20000
-		vRow[threadX] = v
-//line reduce.go:77:20000
-	}
-//line reduce.go:78:20000
-}
-
-//go:noinline
-//line quern_gen.go:7278:1
-func quernRow5Sum_float64(r *host.Run, reduceAdds []float64, first5 int, warps *[8]float64) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:82
-		v2 := reduceAdd
 //line reduce.go:83:20000
-		if threadX&31 == 0 {
+				sum += row5[threadX]
 //line reduce.go:84:20000
-			warps[threadX>>5] = v2
+				sumRow2[threadX] = sum
 //line reduce.go:85:20000
+			}
+//line reduce.go:86:20000
+			return
+//line reduce.go:87:20000
 		}
+//line reduce.go:88:20000
+	}
+//line reduce.go:89:20000
+	for threadX := range 256 {
+//line reduce.go:90:20000
+		r.ThreadIdx.X = threadX
+//line reduce.go:91:20000
+		sum := sumRow[threadX]
+//line reduce.go:82
+		if iFirst2+threadX < n {
+//line reduce.go:83:20000
+			sum += x[iFirst2+threadX]
+//line reduce.go:84:20000
+		}
+//line reduce.go:85:20000
+		sumRow[threadX] = sum
 //line reduce.go:86:20000
 	}
 //line reduce.go:87:20000
 }
 
 //go:noinline
-//line quern_gen.go:7298:1
+//line quern_gen.go:7387:1
+func quernRow4Sum_float64(r *host.Run, sums []float64, first4 int, vs []float64) {
+	sumRow := (*[256]float64)(sums[first4:])
+	vRow := (*[256]float64)(vs[first4:])
+	for threadX := range 256 {
+		sum := sumRow[threadX]
+//line reduce.go:85:20000
+		t2 := sum
+//line reduce.go:86:20000
+		v := t2
+//line reduce.go:87:20000
+		vRow[threadX] = v
+//line reduce.go:88:20000
+	}
+//line reduce.go:89:20000
+}
+
+//go:noinline
+//line quern_gen.go:7405:1
+func quernRow5Sum_float64(r *host.Run, reduceAdds []float64, first5 int, warps *[8]float64) {
+	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+//line reduce.go:93:20000
+		v2 := reduceAdd
+//line reduce.go:94:20000
+		if (threadX+first5)&31 == 0 {
+//line reduce.go:95
+			warps[(threadX+first5)>>5] = v2
+		}
+	}
+//line reduce.go:98:20000
+}
+
+//go:noinline
+//line quern_gen.go:7423:1
 func quernRow6Sum_float64(r *host.Run, out []float64, total3 float64) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -7303,30 +7428,30 @@ func quernRow6Sum_float64(r *host.Run, out []float64, total3 float64) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-//line reduce.go:76:20000
+//line reduce.go:87:20000
 			out[0] = total3
-//line reduce.go:77:20000
+//line reduce.go:88:20000
 		}
-//line reduce.go:78:20000
+//line reduce.go:89:20000
 		return
-//line reduce.go:79:20000
+//line reduce.go:90:20000
 	}
-//line reduce.go:80:20000
+//line reduce.go:91:20000
 	for threadX := range 256 {
-//line reduce.go:81
+//line reduce.go:92:20000
 		r.ThreadIdx.X = threadX
-//line reduce.go:75:20000
+//line reduce.go:86:20000
 		if threadX == 0 {
-//line reduce.go:76:20000
+//line reduce.go:87:20000
 			out[0] = total3
-//line reduce.go:77:20000
+//line reduce.go:88:20000
 		}
-//line reduce.go:78:20000
+//line reduce.go:89:20000
 	}
-//line reduce.go:79:20000
+//line reduce.go:90:20000
 }
 
-//line quern_gen.go:7330:1
+//line quern_gen.go:7455:1
 func quernPlainNorm_float32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_norm_float32(t, v0, v1, v2) })
@@ -7348,51 +7473,30 @@ func quernHostNorm_float32(r *host.Run) {
 	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-//line reduce.go:168:20000
+//line reduce.go:194
 		iFirst = 0
-//line reduce.go:169:20000
 		for threadZ := range 1 {
-//line reduce.go:170:20000
 			for threadY := range 1 {
-//line reduce.go:171:20000
 				first := (threadZ*1 + threadY) * 256
-//line reduce.go:172:20000
 				quernRow1Norm_float32(r, sums, first)
-//line reduce.go:173:20000
 			}
-//line reduce.go:174:20000
 		}
-//line reduce.go:175:20000
 		for ; iFirst < n; iFirst += 256 {
-//line reduce.go:176:20000
 			if r.Halted() {
-//line reduce.go:168:20000
+//line reduce.go:194
 				r.Halt()
-//line reduce.go:169:20000
 			}
-//line reduce.go:170:20000
 			for threadZ := range 1 {
-//line reduce.go:171:20000
 				for threadY := range 1 {
-//line reduce.go:172:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:173:20000
 					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:174:20000
 					quernRow2Norm_float32(r, sums, first2, iFirst, n, partial)
-//line reduce.go:175:20000
 				}
-//line reduce.go:176:20000
 			}
-//line reduce.go:177:20000
 		}
-//line reduce.go:178:20000
 		for threadZ := range 1 {
-//line reduce.go:179:20000
 			for threadY := range 1 {
-//line reduce.go:180:20000
 				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:181
 				quernRow3Norm_float32(r, sums, first3, vs, totals, givens)
 			}
 		}
@@ -7429,20 +7533,18 @@ func quernHostNorm_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7433:1
+//line quern_gen.go:7537:1
 func quernRow1Norm_float32(r *host.Run, sums []Squares, first int) {
 	sumRow := (*[256]Squares)(sums[first:])
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
-//line reduce.go:167:20000
+//line reduce.go:193
 		*sum = Squares{}
-//line reduce.go:168:20000
 	}
-//line reduce.go:169:20000
 }
 
 //go:noinline
-//line quern_gen.go:7446:1
+//line quern_gen.go:7548:1
 func quernRow2Norm_float32(r *host.Run, sums []Squares, first2, iFirst, n int, partial []Squares) {
 	sumRow := (*[256]Squares)(sums[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -7456,39 +7558,28 @@ func quernRow2Norm_float32(r *host.Run, sums []Squares, first2, iFirst, n int, p
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				sum := &sumRow2[threadX]
-//line reduce.go:169:20000
+//line reduce.go:195
 				t1 := row[threadX]
-//line reduce.go:169:20000
+//line reduce.go:195
 				sum.merge(t1)
-//line reduce.go:170:20000
 			}
-//line reduce.go:171:20000
 			return
-//line reduce.go:172:20000
 		}
-//line reduce.go:173:20000
 	}
-//line reduce.go:174:20000
 	for threadX := range 256 {
-//line reduce.go:175:20000
 		r.ThreadIdx.X = threadX
-//line reduce.go:176:20000
 		sum := &sumRow[threadX]
-//line reduce.go:168:20000
+//line reduce.go:194
 		if iFirst+threadX < n {
-//line reduce.go:169:20000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:169:20000
+//line reduce.go:195
 			sum.merge(t1)
-//line reduce.go:170:20000
 		}
-//line reduce.go:171:20000
 	}
-//line reduce.go:172:20000
 }
 
 //go:noinline
-//line quern_gen.go:7492:1
+//line quern_gen.go:7583:1
 func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals []Squares, givens []float64) {
 	sumRow := (*[256]Squares)(sums[first3:])
 	vRow := (*[256]Squares)(vs[first3:])
@@ -7497,11 +7588,10 @@ func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals [
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 		total := &totalRow[threadX]
-//line reduce.go:171:20000
+//line reduce.go:197
 		t3 := *sum
-//line reduce.go:172:20000
 		v := t3
-//line reduce.go:183
+//line reduce.go:209
 		*total = Squares{}
 		given := v.Large
 		vRow[threadX] = v
@@ -7510,33 +7600,33 @@ func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals [
 }
 
 //go:noinline
-//line quern_gen.go:7514:1
+//line quern_gen.go:7604:1
 func quernRow4Norm_float32(r *host.Run, vs []Squares, first4 int, givens2 []float64) {
 	vRow := (*[256]Squares)(vs[first4:])
 	givenRow2 := (*[256]float64)(givens2[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:184
+//line reduce.go:210
 		given2 := v.Medium
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7527:1
+//line quern_gen.go:7617:1
 func quernRow5Norm_float32(r *host.Run, vs []Squares, first5 int, givens3 []float64) {
 	vRow := (*[256]Squares)(vs[first5:])
 	givenRow3 := (*[256]float64)(givens3[first5:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:184
+//line reduce.go:210
 		given3 := v.Small
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7540:1
+//line quern_gen.go:7630:1
 func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduceAdds2, reduceAdds3 []float64, warps *[8]Squares) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
 	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
@@ -7546,46 +7636,41 @@ func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduce
 		reduceAdd := reduceAddRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-//line reduce.go:184
+//line reduce.go:210
 		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if threadX&31 == 0 {
-			warps[threadX>>5] = v2
+		if (threadX+first6)&31 == 0 {
+			warps[(threadX+first6)>>5] = v2
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7559:1
+//line quern_gen.go:7649:1
 func quernRow7Norm_float32(r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []float32) {
 	totalRow := (*[256]Squares)(totals[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		total := &totalRow[threadX]
-//line reduce.go:189
+//line reduce.go:215
 		for i := 0; i < 8; i++ {
-//line reduce.go:189
+//line reduce.go:215
 			w := warps[i]
 			t4 := w
-//line reduce.go:190
+//line reduce.go:216
 			total.merge(t4)
 		}
 		total2 := *total
-//line reduce.go:171:20000
+//line reduce.go:197
 		total3 := total2
-//line reduce.go:172:20000
 		if threadX == 0 {
-//line reduce.go:173:20000
 			result0 := total3.root()
-//line reduce.go:173:20000
+//line reduce.go:199
 			out[0] = float32(result0)
-//line reduce.go:174:20000
 		}
-//line reduce.go:175:20000
 	}
-//line reduce.go:176:20000
 }
 
-//line quern_gen.go:7589:1
+//line quern_gen.go:7674:1
 func quernPlainNorm_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_norm_float64(t, v0, v1, v2) })
@@ -7607,51 +7692,30 @@ func quernHostNorm_float64(r *host.Run) {
 	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-//line reduce.go:168:20000
+//line reduce.go:194
 		iFirst = 0
-//line reduce.go:169:20000
 		for threadZ := range 1 {
-//line reduce.go:170:20000
 			for threadY := range 1 {
-//line reduce.go:171:20000
 				first := (threadZ*1 + threadY) * 256
-//line reduce.go:172:20000
 				quernRow1Norm_float64(r, sums, first)
-//line reduce.go:173:20000
 			}
-//line reduce.go:174:20000
 		}
-//line reduce.go:175:20000
 		for ; iFirst < n; iFirst += 256 {
-//line reduce.go:176:20000
 			if r.Halted() {
-//line reduce.go:168:20000
+//line reduce.go:194
 				r.Halt()
-//line reduce.go:169:20000
 			}
-//line reduce.go:170:20000
 			for threadZ := range 1 {
-//line reduce.go:171:20000
 				for threadY := range 1 {
-//line reduce.go:172:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:173:20000
 					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:174:20000
 					quernRow2Norm_float64(r, sums, first2, iFirst, n, partial)
-//line reduce.go:175:20000
 				}
-//line reduce.go:176:20000
 			}
-//line reduce.go:177:20000
 		}
-//line reduce.go:178:20000
 		for threadZ := range 1 {
-//line reduce.go:179:20000
 			for threadY := range 1 {
-//line reduce.go:180:20000
 				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:181
 				quernRow3Norm_float64(r, sums, first3, vs, totals, givens)
 			}
 		}
@@ -7688,20 +7752,18 @@ func quernHostNorm_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7692:1
+//line quern_gen.go:7756:1
 func quernRow1Norm_float64(r *host.Run, sums []Squares, first int) {
 	sumRow := (*[256]Squares)(sums[first:])
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
-//line reduce.go:167:20000
+//line reduce.go:193
 		*sum = Squares{}
-//line reduce.go:168:20000
 	}
-//line reduce.go:169:20000
 }
 
 //go:noinline
-//line quern_gen.go:7705:1
+//line quern_gen.go:7767:1
 func quernRow2Norm_float64(r *host.Run, sums []Squares, first2, iFirst, n int, partial []Squares) {
 	sumRow := (*[256]Squares)(sums[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -7715,39 +7777,28 @@ func quernRow2Norm_float64(r *host.Run, sums []Squares, first2, iFirst, n int, p
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				sum := &sumRow2[threadX]
-//line reduce.go:169:20000
+//line reduce.go:195
 				t1 := row[threadX]
-//line reduce.go:169:20000
+//line reduce.go:195
 				sum.merge(t1)
-//line reduce.go:170:20000
 			}
-//line reduce.go:171:20000
 			return
-//line reduce.go:172:20000
 		}
-//line reduce.go:173:20000
 	}
-//line reduce.go:174:20000
 	for threadX := range 256 {
-//line reduce.go:175:20000
 		r.ThreadIdx.X = threadX
-//line reduce.go:176:20000
 		sum := &sumRow[threadX]
-//line reduce.go:168:20000
+//line reduce.go:194
 		if iFirst+threadX < n {
-//line reduce.go:169:20000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:169:20000
+//line reduce.go:195
 			sum.merge(t1)
-//line reduce.go:170:20000
 		}
-//line reduce.go:171:20000
 	}
-//line reduce.go:172:20000
 }
 
 //go:noinline
-//line quern_gen.go:7751:1
+//line quern_gen.go:7802:1
 func quernRow3Norm_float64(r *host.Run, sums []Squares, first3 int, vs, totals []Squares, givens []float64) {
 	sumRow := (*[256]Squares)(sums[first3:])
 	vRow := (*[256]Squares)(vs[first3:])
@@ -7756,11 +7807,10 @@ func quernRow3Norm_float64(r *host.Run, sums []Squares, first3 int, vs, totals [
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 		total := &totalRow[threadX]
-//line reduce.go:171:20000
+//line reduce.go:197
 		t3 := *sum
-//line reduce.go:172:20000
 		v := t3
-//line reduce.go:183
+//line reduce.go:209
 		*total = Squares{}
 		given := v.Large
 		vRow[threadX] = v
@@ -7769,33 +7819,33 @@ func quernRow3Norm_float64(r *host.Run, sums []Squares, first3 int, vs, totals [
 }
 
 //go:noinline
-//line quern_gen.go:7773:1
+//line quern_gen.go:7823:1
 func quernRow4Norm_float64(r *host.Run, vs []Squares, first4 int, givens2 []float64) {
 	vRow := (*[256]Squares)(vs[first4:])
 	givenRow2 := (*[256]float64)(givens2[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:184
+//line reduce.go:210
 		given2 := v.Medium
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7786:1
+//line quern_gen.go:7836:1
 func quernRow5Norm_float64(r *host.Run, vs []Squares, first5 int, givens3 []float64) {
 	vRow := (*[256]Squares)(vs[first5:])
 	givenRow3 := (*[256]float64)(givens3[first5:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:184
+//line reduce.go:210
 		given3 := v.Small
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7799:1
+//line quern_gen.go:7849:1
 func quernRow6Norm_float64(r *host.Run, reduceAdds []float64, first6 int, reduceAdds2, reduceAdds3 []float64, warps *[8]Squares) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
 	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
@@ -7805,46 +7855,41 @@ func quernRow6Norm_float64(r *host.Run, reduceAdds []float64, first6 int, reduce
 		reduceAdd := reduceAddRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-//line reduce.go:184
+//line reduce.go:210
 		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if threadX&31 == 0 {
-			warps[threadX>>5] = v2
+		if (threadX+first6)&31 == 0 {
+			warps[(threadX+first6)>>5] = v2
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7818:1
+//line quern_gen.go:7868:1
 func quernRow7Norm_float64(r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []float64) {
 	totalRow := (*[256]Squares)(totals[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		total := &totalRow[threadX]
-//line reduce.go:189
+//line reduce.go:215
 		for i := 0; i < 8; i++ {
-//line reduce.go:189
+//line reduce.go:215
 			w := warps[i]
 			t4 := w
-//line reduce.go:190
+//line reduce.go:216
 			total.merge(t4)
 		}
 		total2 := *total
-//line reduce.go:171:20000
+//line reduce.go:197
 		total3 := total2
-//line reduce.go:172:20000
 		if threadX == 0 {
-//line reduce.go:173:20000
 			result0 := total3.root()
-//line reduce.go:173:20000
+//line reduce.go:199
 			out[0] = float64(result0)
-//line reduce.go:174:20000
 		}
-//line reduce.go:175:20000
 	}
-//line reduce.go:176:20000
 }
 
-//line quern_gen.go:7848:1
+//line quern_gen.go:7893:1
 func quernPlainLargestOf_float32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[float32]](r, 1), host.Slice[int](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_largestOf_float32(t, v0, v1, v2) })
@@ -7866,127 +7911,161 @@ func quernHostLargestOf_float32(r *host.Run) {
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Largest[float32]](r, 0)
 	for r.Next() {
-//line reduce.go:238
-		iFirst = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LargestOf_float32(r, bests, first)
-			}
-		}
-		for ; iFirst < n; iFirst += 256 {
-			if r.Halted() {
-//line reduce.go:238
-				r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LargestOf_float32(r, bests, first2, iFirst, n, partial)
-				}
-			}
-		}
-//line reduce.go:248:20000
-		offset = 16
-//line reduce.go:249:20000
-		for threadZ := range 1 {
-//line reduce.go:250:20000
-			for threadY := range 1 {
-//line reduce.go:251:20000
-				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:252:20000
-				quernRow3LargestOf_float32(r, bests, first3, vs)
-//line reduce.go:253:20000
-			}
-//line reduce.go:254:20000
-		}
-//line reduce.go:255:20000
-		for ; offset > 0; offset /= 2 {
-//line reduce.go:256:20000
-			if r.Halted() {
-//line reduce.go:248:20000
-				r.Halt()
-//line reduce.go:249:20000
-			}
-//line reduce.go:249:20000
-			t2 = offset
-//line reduce.go:250:20000
-			for threadZ := range 1 {
-//line reduce.go:251:20000
-				for threadY := range 1 {
-//line reduce.go:252:20000
-					first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:253:20000
-					quernRow4LargestOf_float32(r, vs, first4, t1s)
-//line reduce.go:254:20000
-				}
-//line reduce.go:255:20000
-			}
-//line reduce.go:256:20000
-			host.ShuffleXor(shuffleXors, t1s, t2)
-//line reduce.go:257:20000
-			t5 = offset
-//line reduce.go:258:20000
-			for threadZ := range 1 {
-//line reduce.go:259:20000
-				for threadY := range 1 {
-//line reduce.go:260:20000
-					first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:261:20000
-					quernRow5LargestOf_float32(r, vs, first5, t4s)
-//line reduce.go:262:20000
-				}
-//line reduce.go:263:20000
-			}
 //line reduce.go:264:20000
-			host.ShuffleXor(shuffleXors2, t4s, t5)
+		iFirst = 0
 //line reduce.go:265:20000
-			for threadZ := range 1 {
+		for threadZ := range 1 {
 //line reduce.go:266:20000
-				for threadY := range 1 {
+			for threadY := range 1 {
 //line reduce.go:267:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:268:20000
-					first6 := (threadZ*1 + threadY) * 256
+				first := (threadZ*1 + threadY) * 256
+//line reduce.go:268
+				quernRow1LargestOf_float32(r, bests, first)
 //line reduce.go:269:20000
-					quernRow6LargestOf_float32(r, vs, first6, shuffleXors, shuffleXors2)
+			}
 //line reduce.go:270:20000
+		}
+//line reduce.go:271
+		for ; iFirst < n; iFirst += 256 {
+//line reduce.go:272:20000
+			if r.Halted() {
+//line reduce.go:264:20000
+				r.Halt()
+//line reduce.go:265:20000
+			}
+//line reduce.go:266:20000
+			for threadZ := range 1 {
+//line reduce.go:267:20000
+				for threadY := range 1 {
+//line reduce.go:268
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:269:20000
+					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:270:20000
+					quernRow2LargestOf_float32(r, bests, first2, iFirst, n, partial)
+//line reduce.go:271
 				}
-//line reduce.go:271:20000
+//line reduce.go:272:20000
 			}
-//line reduce.go:272
+//line reduce.go:273:20000
 		}
+//line reduce.go:274:20000
+		offset = 16
+//line reduce.go:275
 		for threadZ := range 1 {
+//line reduce.go:276:20000
 			for threadY := range 1 {
+//line reduce.go:277:20000
+				first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:278:20000
+				quernRow3LargestOf_float32(r, bests, first3, vs)
+//line reduce.go:279:20000
+			}
+//line reduce.go:280:20000
+		}
+//line reduce.go:281:20000
+		for ; offset > 0; offset /= 2 {
+//line reduce.go:282:20000
+			if r.Halted() {
+//line reduce.go:274:20000
+				r.Halt()
+//line reduce.go:275
+			}
+//line reduce.go:275
+			t2 = offset
+//line reduce.go:276:20000
+			for threadZ := range 1 {
+//line reduce.go:277:20000
+				for threadY := range 1 {
+//line reduce.go:278:20000
+					first4 := (threadZ*1 + threadY) * 256
+//line reduce.go:279:20000
+					quernRow4LargestOf_float32(r, vs, first4, t1s)
+//line reduce.go:280:20000
+				}
+//line reduce.go:281:20000
+			}
+//line reduce.go:282:20000
+			host.ShuffleXor(shuffleXors, t1s, t2)
+//line reduce.go:283:20000
+			t5 = offset
+//line reduce.go:284:20000
+			for threadZ := range 1 {
+//line reduce.go:285:20000
+				for threadY := range 1 {
+//line reduce.go:286
+					first5 := (threadZ*1 + threadY) * 256
+//line reduce.go:287:20000
+					quernRow5LargestOf_float32(r, vs, first5, t4s)
+//line reduce.go:288:20000
+				}
+//line reduce.go:289:20000
+			}
+//line reduce.go:290:20000
+			host.ShuffleXor(shuffleXors2, t4s, t5)
+//line reduce.go:291:20000
+			for threadZ := range 1 {
+//line reduce.go:292:20000
+				for threadY := range 1 {
+//line reduce.go:293
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first6 := (threadZ*1 + threadY) * 256
+//line reduce.go:295:20000
+					quernRow6LargestOf_float32(r, vs, first6, shuffleXors, shuffleXors2)
+//line reduce.go:296
+				}
+//line reduce.go:297:20000
+			}
+//line reduce.go:298:20000
+		}
+//line reduce.go:299:20000
+		for threadZ := range 1 {
+//line reduce.go:300:20000
+			for threadY := range 1 {
+//line reduce.go:301:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:302:20000
 				first7 := (threadZ*1 + threadY) * 256
+//line reduce.go:303:20000
 				quernRow7LargestOf_float32(r, vs, first7, warps)
+//line reduce.go:304:20000
 			}
+//line reduce.go:305:20000
 		}
+//line reduce.go:306:20000
 		for threadZ := range 1 {
+//line reduce.go:307:20000
 			for threadY := range 1 {
+//line reduce.go:308:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:309:20000
 				first8 := (threadZ*1 + threadY) * 256
+//line reduce.go:310:20000
 				quernRow8LargestOf_float32(r, bests, first8, vs, warps, out)
+//line reduce.go:311:20000
 			}
+//line reduce.go:312:20000
 		}
+//line reduce.go:313:20000
 	}
+//line reduce.go:314:20000
 }
 
 //go:noinline
-//line quern_gen.go:7979:1
+//line quern_gen.go:8056:1
 func quernRow1LargestOf_float32(r *host.Run, bests []Largest[float32], first int) {
 	bestRow := (*[256]Largest[float32])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
-//line reduce.go:237
+//line reduce.go:263:20000
 		*best = Largest[float32]{Index: -1}
+//line reduce.go:264:20000
 	}
+//line reduce.go:265:20000
 }
 
 //go:noinline
-//line quern_gen.go:7990:1
+//line quern_gen.go:8069:1
 func quernRow2LargestOf_float32(r *host.Run, bests []Largest[float32], first2, iFirst, n int, partial []Largest[float32]) {
 	bestRow := (*[256]Largest[float32])(bests[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -8000,74 +8079,88 @@ func quernRow2LargestOf_float32(r *host.Run, bests []Largest[float32], first2, i
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-//line reduce.go:239
+//line reduce.go:265:20000
 				t1 := row[threadX]
-//line reduce.go:239
+//line reduce.go:265:20000
 				best.take(t1)
+//line reduce.go:266:20000
 			}
+//line reduce.go:267:20000
 			return
+//line reduce.go:268
 		}
+//line reduce.go:269:20000
 	}
+//line reduce.go:270:20000
 	for threadX := range 256 {
+//line reduce.go:271
 		r.ThreadIdx.X = threadX
+//line reduce.go:272:20000
 		best := &bestRow[threadX]
-//line reduce.go:238
+//line reduce.go:264:20000
 		if iFirst+threadX < n {
+//line reduce.go:265:20000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:239
+//line reduce.go:265:20000
 			best.take(t1)
+//line reduce.go:266:20000
 		}
+//line reduce.go:267:20000
 	}
+//line reduce.go:268
 }
 
 //go:noinline
-//line quern_gen.go:8025:1
+//line quern_gen.go:8115:1
 func quernRow3LargestOf_float32(r *host.Run, bests []Largest[float32], first3 int, vs []Largest[float32]) {
 	bestRow := (*[256]Largest[float32])(bests[first3:])
 	vRow := (*[256]Largest[float32])(vs[first3:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:241
+//line reduce.go:267:20000
 		t3 := *best
+//line reduce.go:268
 		*v = t3
+//line reduce.go:269:20000
 	}
+//line reduce.go:270:20000
 }
 
 //go:noinline
-//line quern_gen.go:8039:1
+//line quern_gen.go:8132:1
 func quernRow4LargestOf_float32(r *host.Run, vs []Largest[float32], first4 int, t1s []float32) {
 	vRow := (*[256]Largest[float32])(vs[first4:])
 	t1Row := (*[256]float32)(t1s[first4:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:249:20000
+//line reduce.go:275
 		t12 := v.Magnitude
-//line reduce.go:250:20000
+//line reduce.go:276:20000
 		t1Row[threadX] = t12
-//line reduce.go:251:20000
+//line reduce.go:277:20000
 	}
-//line reduce.go:252:20000
+//line reduce.go:278:20000
 }
 
 //go:noinline
-//line quern_gen.go:8055:1
+//line quern_gen.go:8148:1
 func quernRow5LargestOf_float32(r *host.Run, vs []Largest[float32], first5 int, t4s []int) {
 	vRow := (*[256]Largest[float32])(vs[first5:])
 	t4Row := (*[256]int)(t4s[first5:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:249:20000
+//line reduce.go:275
 		t4 := v.Index
-//line reduce.go:250:20000
+//line reduce.go:276:20000
 		t4Row[threadX] = t4
-//line reduce.go:251:20000
+//line reduce.go:277:20000
 	}
-//line reduce.go:252:20000
+//line reduce.go:278:20000
 }
 
 //go:noinline
-//line quern_gen.go:8071:1
+//line quern_gen.go:8164:1
 func quernRow6LargestOf_float32(r *host.Run, vs []Largest[float32], first6 int, shuffleXors []float32, shuffleXors2 []int) {
 	vRow := (*[256]Largest[float32])(vs[first6:])
 	shuffleXorRow := (*[256]float32)(shuffleXors[first6:])
@@ -8077,35 +8170,35 @@ func quernRow6LargestOf_float32(r *host.Run, vs []Largest[float32], first6 int, 
 		v := &vRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line reduce.go:249:20000
+//line reduce.go:275
 		t7 := Largest[float32]{Magnitude: shuffleXor, Index: shuffleXor2}
-//line reduce.go:249:20000
+//line reduce.go:275
 		v.take(t7)
-//line reduce.go:250:20000
+//line reduce.go:276:20000
 	}
-//line reduce.go:251:20000
+//line reduce.go:277:20000
 }
 
 //go:noinline
-//line quern_gen.go:8091:1
+//line quern_gen.go:8184:1
 func quernRow7LargestOf_float32(r *host.Run, vs []Largest[float32], first7 int, warps *[8]Largest[float32]) {
 	vRow := (*[256]Largest[float32])(vs[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line reduce.go:251:20000
-		if threadX&31 == 0 {
-//line reduce.go:252:20000
-			warps[threadX>>5] = *v
-//line reduce.go:253:20000
+//line reduce.go:277:20000
+		if (threadX+first7)&31 == 0 {
+//line reduce.go:278:20000
+			warps[(threadX+first7)>>5] = *v
+//line reduce.go:279:20000
 		}
-//line reduce.go:254:20000
+//line reduce.go:280:20000
 	}
-//line reduce.go:255:20000
+//line reduce.go:281:20000
 }
 
 //go:noinline
-//line quern_gen.go:8109:1
+//line quern_gen.go:8202:1
 func quernRow8LargestOf_float32(r *host.Run, bests []Largest[float32], first8 int, vs []Largest[float32], warps *[8]Largest[float32], out []int) {
 	bestRow := (*[256]Largest[float32])(bests[first8:])
 	vRow := (*[256]Largest[float32])(vs[first8:])
@@ -8113,27 +8206,32 @@ func quernRow8LargestOf_float32(r *host.Run, bests []Largest[float32], first8 in
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:255:20000
+//line reduce.go:281:20000
 		for i := 0; i < 8; i++ {
-//line reduce.go:255:20000
+//line reduce.go:281:20000
 			w := warps[i]
-//line reduce.go:256:20000
+//line reduce.go:282:20000
 			t8 := w
-//line reduce.go:256:20000
+//line reduce.go:282:20000
 			v.take(t8)
-//line reduce.go:257:20000
+//line reduce.go:283:20000
 		}
-//line reduce.go:258:20000
+//line reduce.go:284:20000
 		result0 := *v
-//line reduce.go:241
+//line reduce.go:267:20000
 		*best = result0
+//line reduce.go:268
 		if threadX == 0 {
+//line reduce.go:269:20000
 			out[0] = best.Index
+//line reduce.go:270:20000
 		}
+//line reduce.go:271
 	}
+//line reduce.go:272:20000
 }
 
-//line quern_gen.go:8137:1
+//line quern_gen.go:8235:1
 func quernPlainLargestOf_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[float64]](r, 1), host.Slice[int](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_largestOf_float64(t, v0, v1, v2) })
@@ -8155,127 +8253,161 @@ func quernHostLargestOf_float64(r *host.Run) {
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Largest[float64]](r, 0)
 	for r.Next() {
-//line reduce.go:238
-		iFirst = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LargestOf_float64(r, bests, first)
-			}
-		}
-		for ; iFirst < n; iFirst += 256 {
-			if r.Halted() {
-//line reduce.go:238
-				r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LargestOf_float64(r, bests, first2, iFirst, n, partial)
-				}
-			}
-		}
-//line reduce.go:248:20000
-		offset = 16
-//line reduce.go:249:20000
-		for threadZ := range 1 {
-//line reduce.go:250:20000
-			for threadY := range 1 {
-//line reduce.go:251:20000
-				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:252:20000
-				quernRow3LargestOf_float64(r, bests, first3, vs)
-//line reduce.go:253:20000
-			}
-//line reduce.go:254:20000
-		}
-//line reduce.go:255:20000
-		for ; offset > 0; offset /= 2 {
-//line reduce.go:256:20000
-			if r.Halted() {
-//line reduce.go:248:20000
-				r.Halt()
-//line reduce.go:249:20000
-			}
-//line reduce.go:249:20000
-			t2 = offset
-//line reduce.go:250:20000
-			for threadZ := range 1 {
-//line reduce.go:251:20000
-				for threadY := range 1 {
-//line reduce.go:252:20000
-					first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:253:20000
-					quernRow4LargestOf_float64(r, vs, first4, t1s)
-//line reduce.go:254:20000
-				}
-//line reduce.go:255:20000
-			}
-//line reduce.go:256:20000
-			host.ShuffleXor(shuffleXors, t1s, t2)
-//line reduce.go:257:20000
-			t5 = offset
-//line reduce.go:258:20000
-			for threadZ := range 1 {
-//line reduce.go:259:20000
-				for threadY := range 1 {
-//line reduce.go:260:20000
-					first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:261:20000
-					quernRow5LargestOf_float64(r, vs, first5, t4s)
-//line reduce.go:262:20000
-				}
-//line reduce.go:263:20000
-			}
 //line reduce.go:264:20000
-			host.ShuffleXor(shuffleXors2, t4s, t5)
+		iFirst = 0
 //line reduce.go:265:20000
-			for threadZ := range 1 {
+		for threadZ := range 1 {
 //line reduce.go:266:20000
-				for threadY := range 1 {
+			for threadY := range 1 {
 //line reduce.go:267:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:268:20000
-					first6 := (threadZ*1 + threadY) * 256
+				first := (threadZ*1 + threadY) * 256
+//line reduce.go:268
+				quernRow1LargestOf_float64(r, bests, first)
 //line reduce.go:269:20000
-					quernRow6LargestOf_float64(r, vs, first6, shuffleXors, shuffleXors2)
+			}
 //line reduce.go:270:20000
+		}
+//line reduce.go:271
+		for ; iFirst < n; iFirst += 256 {
+//line reduce.go:272:20000
+			if r.Halted() {
+//line reduce.go:264:20000
+				r.Halt()
+//line reduce.go:265:20000
+			}
+//line reduce.go:266:20000
+			for threadZ := range 1 {
+//line reduce.go:267:20000
+				for threadY := range 1 {
+//line reduce.go:268
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:269:20000
+					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:270:20000
+					quernRow2LargestOf_float64(r, bests, first2, iFirst, n, partial)
+//line reduce.go:271
 				}
-//line reduce.go:271:20000
+//line reduce.go:272:20000
 			}
-//line reduce.go:272
+//line reduce.go:273:20000
 		}
+//line reduce.go:274:20000
+		offset = 16
+//line reduce.go:275
 		for threadZ := range 1 {
+//line reduce.go:276:20000
 			for threadY := range 1 {
+//line reduce.go:277:20000
+				first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:278:20000
+				quernRow3LargestOf_float64(r, bests, first3, vs)
+//line reduce.go:279:20000
+			}
+//line reduce.go:280:20000
+		}
+//line reduce.go:281:20000
+		for ; offset > 0; offset /= 2 {
+//line reduce.go:282:20000
+			if r.Halted() {
+//line reduce.go:274:20000
+				r.Halt()
+//line reduce.go:275
+			}
+//line reduce.go:275
+			t2 = offset
+//line reduce.go:276:20000
+			for threadZ := range 1 {
+//line reduce.go:277:20000
+				for threadY := range 1 {
+//line reduce.go:278:20000
+					first4 := (threadZ*1 + threadY) * 256
+//line reduce.go:279:20000
+					quernRow4LargestOf_float64(r, vs, first4, t1s)
+//line reduce.go:280:20000
+				}
+//line reduce.go:281:20000
+			}
+//line reduce.go:282:20000
+			host.ShuffleXor(shuffleXors, t1s, t2)
+//line reduce.go:283:20000
+			t5 = offset
+//line reduce.go:284:20000
+			for threadZ := range 1 {
+//line reduce.go:285:20000
+				for threadY := range 1 {
+//line reduce.go:286
+					first5 := (threadZ*1 + threadY) * 256
+//line reduce.go:287:20000
+					quernRow5LargestOf_float64(r, vs, first5, t4s)
+//line reduce.go:288:20000
+				}
+//line reduce.go:289:20000
+			}
+//line reduce.go:290:20000
+			host.ShuffleXor(shuffleXors2, t4s, t5)
+//line reduce.go:291:20000
+			for threadZ := range 1 {
+//line reduce.go:292:20000
+				for threadY := range 1 {
+//line reduce.go:293
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first6 := (threadZ*1 + threadY) * 256
+//line reduce.go:295:20000
+					quernRow6LargestOf_float64(r, vs, first6, shuffleXors, shuffleXors2)
+//line reduce.go:296
+				}
+//line reduce.go:297:20000
+			}
+//line reduce.go:298:20000
+		}
+//line reduce.go:299:20000
+		for threadZ := range 1 {
+//line reduce.go:300:20000
+			for threadY := range 1 {
+//line reduce.go:301:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:302:20000
 				first7 := (threadZ*1 + threadY) * 256
+//line reduce.go:303:20000
 				quernRow7LargestOf_float64(r, vs, first7, warps)
+//line reduce.go:304:20000
 			}
+//line reduce.go:305:20000
 		}
+//line reduce.go:306:20000
 		for threadZ := range 1 {
+//line reduce.go:307:20000
 			for threadY := range 1 {
+//line reduce.go:308:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:309:20000
 				first8 := (threadZ*1 + threadY) * 256
+//line reduce.go:310:20000
 				quernRow8LargestOf_float64(r, bests, first8, vs, warps, out)
+//line reduce.go:311:20000
 			}
+//line reduce.go:312:20000
 		}
+//line reduce.go:313:20000
 	}
+//line reduce.go:314:20000
 }
 
 //go:noinline
-//line quern_gen.go:8268:1
+//line quern_gen.go:8398:1
 func quernRow1LargestOf_float64(r *host.Run, bests []Largest[float64], first int) {
 	bestRow := (*[256]Largest[float64])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
-//line reduce.go:237
+//line reduce.go:263:20000
 		*best = Largest[float64]{Index: -1}
+//line reduce.go:264:20000
 	}
+//line reduce.go:265:20000
 }
 
 //go:noinline
-//line quern_gen.go:8279:1
+//line quern_gen.go:8411:1
 func quernRow2LargestOf_float64(r *host.Run, bests []Largest[float64], first2, iFirst, n int, partial []Largest[float64]) {
 	bestRow := (*[256]Largest[float64])(bests[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -8289,74 +8421,88 @@ func quernRow2LargestOf_float64(r *host.Run, bests []Largest[float64], first2, i
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-//line reduce.go:239
+//line reduce.go:265:20000
 				t1 := row[threadX]
-//line reduce.go:239
+//line reduce.go:265:20000
 				best.take(t1)
+//line reduce.go:266:20000
 			}
+//line reduce.go:267:20000
 			return
+//line reduce.go:268
 		}
+//line reduce.go:269:20000
 	}
+//line reduce.go:270:20000
 	for threadX := range 256 {
+//line reduce.go:271
 		r.ThreadIdx.X = threadX
+//line reduce.go:272:20000
 		best := &bestRow[threadX]
-//line reduce.go:238
+//line reduce.go:264:20000
 		if iFirst+threadX < n {
+//line reduce.go:265:20000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:239
+//line reduce.go:265:20000
 			best.take(t1)
+//line reduce.go:266:20000
 		}
+//line reduce.go:267:20000
 	}
+//line reduce.go:268
 }
 
 //go:noinline
-//line quern_gen.go:8314:1
+//line quern_gen.go:8457:1
 func quernRow3LargestOf_float64(r *host.Run, bests []Largest[float64], first3 int, vs []Largest[float64]) {
 	bestRow := (*[256]Largest[float64])(bests[first3:])
 	vRow := (*[256]Largest[float64])(vs[first3:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:241
+//line reduce.go:267:20000
 		t3 := *best
+//line reduce.go:268
 		*v = t3
+//line reduce.go:269:20000
 	}
+//line reduce.go:270:20000
 }
 
 //go:noinline
-//line quern_gen.go:8328:1
+//line quern_gen.go:8474:1
 func quernRow4LargestOf_float64(r *host.Run, vs []Largest[float64], first4 int, t1s []float64) {
 	vRow := (*[256]Largest[float64])(vs[first4:])
 	t1Row := (*[256]float64)(t1s[first4:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:249:20000
+//line reduce.go:275
 		t12 := v.Magnitude
-//line reduce.go:250:20000
+//line reduce.go:276:20000
 		t1Row[threadX] = t12
-//line reduce.go:251:20000
+//line reduce.go:277:20000
 	}
-//line reduce.go:252:20000
+//line reduce.go:278:20000
 }
 
 //go:noinline
-//line quern_gen.go:8344:1
+//line quern_gen.go:8490:1
 func quernRow5LargestOf_float64(r *host.Run, vs []Largest[float64], first5 int, t4s []int) {
 	vRow := (*[256]Largest[float64])(vs[first5:])
 	t4Row := (*[256]int)(t4s[first5:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:249:20000
+//line reduce.go:275
 		t4 := v.Index
-//line reduce.go:250:20000
+//line reduce.go:276:20000
 		t4Row[threadX] = t4
-//line reduce.go:251:20000
+//line reduce.go:277:20000
 	}
-//line reduce.go:252:20000
+//line reduce.go:278:20000
 }
 
 //go:noinline
-//line quern_gen.go:8360:1
+//line quern_gen.go:8506:1
 func quernRow6LargestOf_float64(r *host.Run, vs []Largest[float64], first6 int, shuffleXors []float64, shuffleXors2 []int) {
 	vRow := (*[256]Largest[float64])(vs[first6:])
 	shuffleXorRow := (*[256]float64)(shuffleXors[first6:])
@@ -8366,35 +8512,35 @@ func quernRow6LargestOf_float64(r *host.Run, vs []Largest[float64], first6 int, 
 		v := &vRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line reduce.go:249:20000
+//line reduce.go:275
 		t7 := Largest[float64]{Magnitude: shuffleXor, Index: shuffleXor2}
-//line reduce.go:249:20000
+//line reduce.go:275
 		v.take(t7)
-//line reduce.go:250:20000
+//line reduce.go:276:20000
 	}
-//line reduce.go:251:20000
+//line reduce.go:277:20000
 }
 
 //go:noinline
-//line quern_gen.go:8380:1
+//line quern_gen.go:8526:1
 func quernRow7LargestOf_float64(r *host.Run, vs []Largest[float64], first7 int, warps *[8]Largest[float64]) {
 	vRow := (*[256]Largest[float64])(vs[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line reduce.go:251:20000
-		if threadX&31 == 0 {
-//line reduce.go:252:20000
-			warps[threadX>>5] = *v
-//line reduce.go:253:20000
+//line reduce.go:277:20000
+		if (threadX+first7)&31 == 0 {
+//line reduce.go:278:20000
+			warps[(threadX+first7)>>5] = *v
+//line reduce.go:279:20000
 		}
-//line reduce.go:254:20000
+//line reduce.go:280:20000
 	}
-//line reduce.go:255:20000
+//line reduce.go:281:20000
 }
 
 //go:noinline
-//line quern_gen.go:8398:1
+//line quern_gen.go:8544:1
 func quernRow8LargestOf_float64(r *host.Run, bests []Largest[float64], first8 int, vs []Largest[float64], warps *[8]Largest[float64], out []int) {
 	bestRow := (*[256]Largest[float64])(bests[first8:])
 	vRow := (*[256]Largest[float64])(vs[first8:])
@@ -8402,27 +8548,32 @@ func quernRow8LargestOf_float64(r *host.Run, bests []Largest[float64], first8 in
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:255:20000
+//line reduce.go:281:20000
 		for i := 0; i < 8; i++ {
-//line reduce.go:255:20000
+//line reduce.go:281:20000
 			w := warps[i]
-//line reduce.go:256:20000
+//line reduce.go:282:20000
 			t8 := w
-//line reduce.go:256:20000
+//line reduce.go:282:20000
 			v.take(t8)
-//line reduce.go:257:20000
+//line reduce.go:283:20000
 		}
-//line reduce.go:258:20000
+//line reduce.go:284:20000
 		result0 := *v
-//line reduce.go:241
+//line reduce.go:267:20000
 		*best = result0
+//line reduce.go:268
 		if threadX == 0 {
+//line reduce.go:269:20000
 			out[0] = best.Index
+//line reduce.go:270:20000
 		}
+//line reduce.go:271
 	}
+//line reduce.go:272:20000
 }
 
-//line quern_gen.go:8426:1
+//line quern_gen.go:8577:1
 func quernPlainDotCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_dotCPU_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8453,41 +8604,50 @@ func quernHostDotCPU_float32(r *host.Run) {
 func quernRow1DotCPU_float32(r *host.Run, incX, incY int, x []float32, from, to int, y, partial []float32, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:269:20000
+//line reduce.go:295:20000
 		if incX == 1 && incY == 1 {
-//line reduce.go:270:20000
+//line reduce.go:296
 			t7 := x[from:to]
-//line reduce.go:270:20000
+//line reduce.go:296
 			t10 := y[from:to]
-//line reduce.go:270:20000
+//line reduce.go:296
 			result0 := dotOf[float32](t7, t10)
-//line reduce.go:270:20000
+//line reduce.go:296
 			partial[blockX] = result0
-//line reduce.go:271:20000
+//line reduce.go:297:20000
 			continue
-//line reduce.go:272
+//line reduce.go:298:20000
 		}
+//line reduce.go:299:20000
 		var sum float32
+//line reduce.go:300:20000
 		for i := from; i < to; i++ {
+//line reduce.go:301:20000
 			if r.Halted() {
-//line reduce.go:274
+//line reduce.go:300:20000
 				r.Halt()
+//line reduce.go:301:20000
 			}
-//line reduce.go:275
+//line reduce.go:301:20000
 			t12 := i
-//line reduce.go:275
+//line reduce.go:301:20000
 			result02 := place(t12, n, incX)
+//line reduce.go:302:20000
 			t16 := i
-//line reduce.go:275
+//line reduce.go:301:20000
 			result03 := place(t16, n, incY)
-//line reduce.go:275
+//line reduce.go:301:20000
 			sum += x[result02] * y[result03]
+//line reduce.go:302:20000
 		}
+//line reduce.go:303:20000
 		partial[blockX] = sum
+//line reduce.go:304:20000
 	}
+//line reduce.go:305:20000
 }
 
-//line quern_gen.go:8491:1
+//line quern_gen.go:8651:1
 func quernPlainDotCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_dotCPU_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8518,41 +8678,50 @@ func quernHostDotCPU_float64(r *host.Run) {
 func quernRow1DotCPU_float64(r *host.Run, incX, incY int, x []float64, from, to int, y, partial []float64, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:269:20000
+//line reduce.go:295:20000
 		if incX == 1 && incY == 1 {
-//line reduce.go:270:20000
+//line reduce.go:296
 			t7 := x[from:to]
-//line reduce.go:270:20000
+//line reduce.go:296
 			t10 := y[from:to]
-//line reduce.go:270:20000
+//line reduce.go:296
 			result0 := dotOf[float64](t7, t10)
-//line reduce.go:270:20000
+//line reduce.go:296
 			partial[blockX] = result0
-//line reduce.go:271:20000
+//line reduce.go:297:20000
 			continue
-//line reduce.go:272
+//line reduce.go:298:20000
 		}
+//line reduce.go:299:20000
 		var sum float64
+//line reduce.go:300:20000
 		for i := from; i < to; i++ {
+//line reduce.go:301:20000
 			if r.Halted() {
-//line reduce.go:274
+//line reduce.go:300:20000
 				r.Halt()
+//line reduce.go:301:20000
 			}
-//line reduce.go:275
+//line reduce.go:301:20000
 			t12 := i
-//line reduce.go:275
+//line reduce.go:301:20000
 			result02 := place(t12, n, incX)
+//line reduce.go:302:20000
 			t16 := i
-//line reduce.go:275
+//line reduce.go:301:20000
 			result03 := place(t16, n, incY)
-//line reduce.go:275
+//line reduce.go:301:20000
 			sum += x[result02] * y[result03]
+//line reduce.go:302:20000
 		}
+//line reduce.go:303:20000
 		partial[blockX] = sum
+//line reduce.go:304:20000
 	}
+//line reduce.go:305:20000
 }
 
-//line quern_gen.go:8556:1
+//line quern_gen.go:8725:1
 func quernPlainAsumCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_asumCPU_float32(t, v0, v1, v2, v3, v4) })
@@ -8581,57 +8750,57 @@ func quernHostAsumCPU_float32(r *host.Run) {
 func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []float32, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:306
+//line reduce.go:332
 		var s0 float32
 		var s1 float32
 		var s2 float32
 		var s3 float32
-//line reduce.go:307
+//line reduce.go:333
 		i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-//line reduce.go:308
+//line reduce.go:334
 				r.Halt()
 			}
-//line reduce.go:309
+//line reduce.go:335
 			t5 := i
-//line reduce.go:309
+//line reduce.go:335
 			result0 := place(t5, n, inc)
-//line reduce.go:309
+//line reduce.go:335
 			s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
-//line reduce.go:310
+//line reduce.go:336
 			result02 := place(t9, n, inc)
-//line reduce.go:310
+//line reduce.go:336
 			s1 += float32(math.Abs(float64(x[result02])))
 			t13 := i + 2
-//line reduce.go:311
+//line reduce.go:337
 			result03 := place(t13, n, inc)
-//line reduce.go:311
+//line reduce.go:337
 			s2 += float32(math.Abs(float64(x[result03])))
 			t17 := i + 3
-//line reduce.go:312
+//line reduce.go:338
 			result04 := place(t17, n, inc)
-//line reduce.go:312
+//line reduce.go:338
 			s3 += float32(math.Abs(float64(x[result04])))
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:314
+//line reduce.go:340
 				r.Halt()
 			}
-//line reduce.go:315
+//line reduce.go:341
 			t21 := i
-//line reduce.go:315
+//line reduce.go:341
 			result05 := place(t21, n, inc)
-//line reduce.go:315
+//line reduce.go:341
 			s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
 	}
 }
 
-//line quern_gen.go:8635:1
+//line quern_gen.go:8804:1
 func quernPlainAsumCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_asumCPU_float64(t, v0, v1, v2, v3, v4) })
@@ -8660,57 +8829,57 @@ func quernHostAsumCPU_float64(r *host.Run) {
 func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []float64, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:306
+//line reduce.go:332
 		var s0 float64
 		var s1 float64
 		var s2 float64
 		var s3 float64
-//line reduce.go:307
+//line reduce.go:333
 		i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-//line reduce.go:308
+//line reduce.go:334
 				r.Halt()
 			}
-//line reduce.go:309
+//line reduce.go:335
 			t5 := i
-//line reduce.go:309
+//line reduce.go:335
 			result0 := place(t5, n, inc)
-//line reduce.go:309
+//line reduce.go:335
 			s0 += math.Abs(x[result0])
 			t9 := i + 1
-//line reduce.go:310
+//line reduce.go:336
 			result02 := place(t9, n, inc)
-//line reduce.go:310
+//line reduce.go:336
 			s1 += math.Abs(x[result02])
 			t13 := i + 2
-//line reduce.go:311
+//line reduce.go:337
 			result03 := place(t13, n, inc)
-//line reduce.go:311
+//line reduce.go:337
 			s2 += math.Abs(x[result03])
 			t17 := i + 3
-//line reduce.go:312
+//line reduce.go:338
 			result04 := place(t17, n, inc)
-//line reduce.go:312
+//line reduce.go:338
 			s3 += math.Abs(x[result04])
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:314
+//line reduce.go:340
 				r.Halt()
 			}
-//line reduce.go:315
+//line reduce.go:341
 			t21 := i
-//line reduce.go:315
+//line reduce.go:341
 			result05 := place(t21, n, inc)
-//line reduce.go:315
+//line reduce.go:341
 			s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
 	}
 }
 
-//line quern_gen.go:8714:1
+//line quern_gen.go:8883:1
 func quernPlainSquaresCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Squares](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_squaresCPU_float32(t, v0, v1, v2, v3, v4) })
@@ -8739,15 +8908,15 @@ func quernHostSquaresCPU_float32(r *host.Run) {
 func quernRow1SquaresCPU_float32(r *host.Run, inc int, x []float32, from, to int, partial []Squares, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:325
+//line reduce.go:351
 		if inc == 1 {
-//line reduce.go:327
+//line reduce.go:353
 			t7 := x[from:to]
-//line reduce.go:327
+//line reduce.go:353
 			result0 := sumOfSquares[float32](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-//line reduce.go:328
+//line reduce.go:354
 				partial[blockX] = Squares{Medium: s}
 				continue
 			}
@@ -8755,23 +8924,23 @@ func quernRow1SquaresCPU_float32(r *host.Run, inc int, x []float32, from, to int
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:333
+//line reduce.go:359
 				r.Halt()
 			}
-//line reduce.go:334
+//line reduce.go:360
 			t9 := i
-//line reduce.go:334
+//line reduce.go:360
 			result02 := place(t9, n, inc)
-//line reduce.go:334
+//line reduce.go:360
 			t13 := float64(x[result02])
-//line reduce.go:334
+//line reduce.go:360
 			sum.add(t13)
 		}
 		partial[blockX] = sum
 	}
 }
 
-//line quern_gen.go:8775:1
+//line quern_gen.go:8944:1
 func quernPlainSquaresCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Squares](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_squaresCPU_float64(t, v0, v1, v2, v3, v4) })
@@ -8800,15 +8969,15 @@ func quernHostSquaresCPU_float64(r *host.Run) {
 func quernRow1SquaresCPU_float64(r *host.Run, inc int, x []float64, from, to int, partial []Squares, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:325
+//line reduce.go:351
 		if inc == 1 {
-//line reduce.go:327
+//line reduce.go:353
 			t7 := x[from:to]
-//line reduce.go:327
+//line reduce.go:353
 			result0 := sumOfSquares[float64](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-//line reduce.go:328
+//line reduce.go:354
 				partial[blockX] = Squares{Medium: s}
 				continue
 			}
@@ -8816,23 +8985,23 @@ func quernRow1SquaresCPU_float64(r *host.Run, inc int, x []float64, from, to int
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:333
+//line reduce.go:359
 				r.Halt()
 			}
-//line reduce.go:334
+//line reduce.go:360
 			t9 := i
-//line reduce.go:334
+//line reduce.go:360
 			result02 := place(t9, n, inc)
-//line reduce.go:334
+//line reduce.go:360
 			t13 := float64(x[result02])
-//line reduce.go:334
+//line reduce.go:360
 			sum.add(t13)
 		}
 		partial[blockX] = sum
 	}
 }
 
-//line quern_gen.go:8836:1
+//line quern_gen.go:9005:1
 func quernPlainLargestCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Largest[float32]](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_largestCPU_float32(t, v0, v1, v2, v3, v4) })
@@ -8861,23 +9030,23 @@ func quernHostLargestCPU_float32(r *host.Run) {
 func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:362
+//line reduce.go:388
 		best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:363
+//line reduce.go:389
 				r.Halt()
 			}
-//line reduce.go:364
+//line reduce.go:390
 			t5 := i
-//line reduce.go:364
+//line reduce.go:390
 			result0 := place(t5, n, inc)
-//line reduce.go:364
+//line reduce.go:390
 			a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
-//line reduce.go:365
+//line reduce.go:391
 				t9 := Largest[float32]{Magnitude: a, Index: i}
-//line reduce.go:365
+//line reduce.go:391
 				best.take(t9)
 			}
 		}
@@ -8885,7 +9054,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32,
 	}
 }
 
-//line quern_gen.go:8889:1
+//line quern_gen.go:9058:1
 func quernPlainLargestCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Largest[float64]](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_largestCPU_float64(t, v0, v1, v2, v3, v4) })
@@ -8914,23 +9083,23 @@ func quernHostLargestCPU_float64(r *host.Run) {
 func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:362
+//line reduce.go:388
 		best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:363
+//line reduce.go:389
 				r.Halt()
 			}
-//line reduce.go:364
+//line reduce.go:390
 			t5 := i
-//line reduce.go:364
+//line reduce.go:390
 			result0 := place(t5, n, inc)
-//line reduce.go:364
+//line reduce.go:390
 			a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
-//line reduce.go:365
+//line reduce.go:391
 				t9 := Largest[float64]{Magnitude: a, Index: i}
-//line reduce.go:365
+//line reduce.go:391
 				best.take(t9)
 			}
 		}
@@ -8938,7 +9107,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64,
 	}
 }
 
-//line quern_gen.go:8942:1
+//line quern_gen.go:9111:1
 func quernPlainTensorF16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9029,47 +9198,30 @@ func quernHostTensorF16(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
+//line tensor.go:183
 		t3 = max(size/part, 1)
-//line tensor.go:184:30000
 		parts = t3
-//line tensor.go:185:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
+//line tensor.go:184
 		t4 = blockX % size2
-//line tensor.go:185:30000
 		for threadZ := range 1 {
-//line tensor.go:186:30000
 			for threadY := range 1 {
-//line tensor.go:187:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
 				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
 				quernRow1TensorF16(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
+//line tensor.go:185
 		rest = blockX / size2
-//line tensor.go:186:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
+//line tensor.go:186
 		first2 = rest % parts * part
-//line tensor.go:187:30000
 		start := min(first2+part, k)
-//line tensor.go:188:30000
 		for threadZ := range 1 {
-//line tensor.go:189:30000
 			for threadY := range 1 {
-//line tensor.go:190:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
 				quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
 //line tensor.go:193:30000
 			}
@@ -9079,8 +9231,9 @@ func quernHostTensorF16(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:35:30000
 		lines = lines2[:]
-//line tensor.go:235
+//line tensor.go:235:30000
 		step = -2
+//line tensor.go:236:30000
 		for threadZ := range 1 {
 //line tensor.go:237:30000
 			for threadY := range 1 {
@@ -9090,90 +9243,61 @@ func quernHostTensorF16(r *host.Run) {
 				first4 := (threadZ*1 + threadY) * 256
 //line tensor.go:240:30000
 				quernRow3TensorF16(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+//line tensor.go:241
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
 		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
 			if r.Halted() {
-//line tensor.go:235
+//line tensor.go:235:30000
 				r.Halt()
+//line tensor.go:236:30000
 			}
-//line tensor.go:236
+//line tensor.go:236:30000
 			if step >= 0 {
 //line tensor.go:237:30000
 			}
 //line tensor.go:240:30000
 			next = step + 3 - 1
-//line tensor.go:241:30000
+//line tensor.go:241
 			start2 := next % 3 * size4
-//line tensor.go:242:30000
 			start3 := next * 8
-//line tensor.go:243:30000
 			for threadZ := range 1 {
-//line tensor.go:244:30000
 				for threadY := range 1 {
-//line tensor.go:245:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
 					quernRow4TensorF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
+//line tensor.go:244
 			if step >= 0 {
-//line tensor.go:245:30000
 				t54 = step % 3 * size4
-//line tensor.go:246:30000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
+//line tensor.go:245
 				from = lines[t54:]
-//line tensor.go:249:30000
+//line tensor.go:249
 				kk = 0
-//line tensor.go:250:30000
 				for threadZ := range 1 {
-//line tensor.go:251:30000
 					for threadY := range 1 {
-//line tensor.go:252:30000
 						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
 						quernRow5TensorF16(r, fas, first6, fbs)
-//line tensor.go:254:30000
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
 				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
 					if r.Halted() {
-//line tensor.go:249:30000
+//line tensor.go:249
 						r.Halt()
-//line tensor.go:250:30000
 					}
-//line tensor.go:250:30000
+//line tensor.go:250
 					now = kk % 2
-//line tensor.go:251:30000
 					i3 = 0
-//line tensor.go:252:30000
 					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
+//line tensor.go:252
 						t62 = from
-//line tensor.go:253:30000
 						start4 := i3 * 16
-//line tensor.go:254:30000
 						start5 := kk * 2
-//line tensor.go:255:30000
 						for threadZ := range 1 {
-//line tensor.go:256:30000
 							for threadY := range 1 {
-//line tensor.go:257:30000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
 								first7 := (threadZ*1 + threadY) * 256
 //line tensor.go:259:30000
 								quernRow6TensorF16(r, givens, first7, start4, start5, t62)
@@ -9199,23 +9323,17 @@ func quernHostTensorF16(r *host.Run) {
 						}
 //line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
+//line tensor.go:254
 					j = 0
-//line tensor.go:255:30000
 					for ; j < t122; j++ {
-//line tensor.go:256:30000
 						if r.Halted() {
-//line tensor.go:254:30000
+//line tensor.go:254
 							r.Halt()
-//line tensor.go:255:30000
 						}
-//line tensor.go:255:30000
+//line tensor.go:255
 						t132 = now
-//line tensor.go:256:30000
 						t142 = 2 * j
-//line tensor.go:257:30000
 						t152 = now
-//line tensor.go:258:30000
 						t162 = 2*j + 1
 //line tensor.go:259:30000
 						t172 = from
@@ -9255,17 +9373,15 @@ func quernHostTensorF16(r *host.Run) {
 						}
 //line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
+//line tensor.go:257
 					i4 = 0
-//line tensor.go:258:30000
 					for ; i4 < 4; i4++ {
 //line tensor.go:259:30000
 						if r.Halted() {
-//line tensor.go:257:30000
+//line tensor.go:257
 							r.Halt()
-//line tensor.go:258:30000
 						}
-//line tensor.go:258:30000
+//line tensor.go:258
 						j2 = 0
 //line tensor.go:259:30000
 						for ; j2 < t232; j2++ {
@@ -9329,29 +9445,23 @@ func quernHostTensorF16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:9333:1
+//line quern_gen.go:9449:1
 func quernRow1TensorF16(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
+//line tensor.go:184
 		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
 		row2 := row
-//line tensor.go:186:30000
 		column2 := column
-//line tensor.go:187:30000
 		rowRow[threadX] = row2
-//line tensor.go:188:30000
 		columnRow[threadX] = column2
-//line tensor.go:189:30000
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:9355:1
+//line quern_gen.go:9465:1
 func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -9361,7 +9471,7 @@ func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows, columns 
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
+//line tensor.go:187
 		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:34:30000
 		*x = result0
@@ -9371,7 +9481,7 @@ func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows, columns 
 }
 
 //go:noinline
-//line quern_gen.go:9375:1
+//line quern_gen.go:9485:1
 func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -9382,15 +9492,17 @@ func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, counts []int, 
 		sum := &sumRow[threadX]
 //line tensor.go:196:30000
 		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+//line tensor.go:234:30000
 		*sum = [4][8]kernel.Accumulator[float32]{}
+//line tensor.go:235:30000
 		countRow[threadX] = count
+//line tensor.go:236:30000
 	}
 //line tensor.go:237:30000
 }
 
 //go:noinline
-//line quern_gen.go:9394:1
+//line quern_gen.go:9506:1
 func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.Float16, start3, elements, stepA, lda int, a []kernel.Float16, t43, stepB, ldb int, b []kernel.Float16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
@@ -9446,8 +9558,9 @@ func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, 
 					if x.row+l < x.m {
 //line tensor.go:214:30000
 						n2 = x.end - k2
-//line tensor.go:215
+//line tensor.go:215:30000
 					}
+//line tensor.go:216:30000
 					n3 := n2
 //line tensor.go:38:30000
 					t14 := place
@@ -9463,21 +9576,27 @@ func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, 
 				}
 //line tensor.go:40:30000
 			}
-//line tensor.go:219
+//line tensor.go:219:30000
 			for i2 := 0; i2 < t43; i2++ {
+//line tensor.go:220:30000
 				if r.Halted() {
-//line tensor.go:219
+//line tensor.go:219:30000
 					r.Halt()
+//line tensor.go:220:30000
 				}
-//line tensor.go:220
+//line tensor.go:220:30000
 				l2 := at + i2*32
+//line tensor.go:221:30000
 				t52 := to
+//line tensor.go:222:30000
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
+//line tensor.go:221:30000
 				_ = t52[t6]
-//line tensor.go:221
+//line tensor.go:221:30000
 				place2 := &t52[t6]
+//line tensor.go:222:30000
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
+//line tensor.go:223:30000
 				if x.column+l2 < x.n && k2+elements <= x.end {
 //line tensor.go:37:30000
 					t15 := place2
@@ -9489,11 +9608,15 @@ func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, 
 					*t15 = *(*[8]kernel.Float16)(t34)
 //line tensor.go:38:30000
 				} else {
-//line tensor.go:225
+//line tensor.go:225:30000
 					n4 := 0
+//line tensor.go:226:30000
 					if x.column+l2 < x.n {
+//line tensor.go:227:30000
 						n4 = x.end - k2
+//line tensor.go:228:30000
 					}
+//line tensor.go:229:30000
 					n5 := n4
 //line tensor.go:39:30000
 					t16 := place2
@@ -9517,47 +9640,41 @@ func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, 
 }
 
 //go:noinline
-//line quern_gen.go:9521:1
+//line quern_gen.go:9644:1
 func quernRow5TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
 	for threadX := range 256 {
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+//line tensor.go:247
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:248:30000
 		*fb = [2][8]kernel.MatrixB[kernel.Float16]{}
-//line tensor.go:249:30000
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:9538:1
+//line quern_gen.go:9658:1
 func quernRow6TensorF16(r *host.Run, givens []*[8]kernel.Float16, first7, start4, start5 int, t62 [][8]kernel.Float16) {
 	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
+		warp := (threadX + first7) >> 5
 		t35 := warp / 4 * 64
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:252:30000
+		t17 := (threadX + first7) & 31 % 16
+		t27 := (threadX + first7) & 31 / 16
+//line tensor.go:252
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
+//line tensor.go:252
 		_ = t62[t7]
-//line tensor.go:252:30000
+//line tensor.go:252
 		given := &t62[t7]
-//line tensor.go:253:30000
 		givenRow[threadX] = given
-//line tensor.go:254:30000
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:9561:1
+//line quern_gen.go:9678:1
 func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
@@ -9571,44 +9688,38 @@ func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16],
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
+//line tensor.go:252
 		fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
-//line tensor.go:253:30000
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:9583:1
+//line quern_gen.go:9698:1
 func quernRow8TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.Float16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first9) >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:255:30000
+		t17 := (threadX + first9) & 31 % 16
+		t27 := (threadX + first9) & 31 / 16
+//line tensor.go:255
 		_ = fb[t132][t142]
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = fb[t152][t162]
-//line tensor.go:256:30000
 		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = t172[t18]
-//line tensor.go:255:30000
+//line tensor.go:255
 		given2 := &t172[t18]
-//line tensor.go:256:30000
 		givenRow2[threadX] = given2
-//line tensor.go:257:30000
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:9612:1
+//line quern_gen.go:9723:1
 func quernRow9TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
@@ -9622,17 +9733,15 @@ func quernRow9TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16],
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8}
-//line tensor.go:256:30000
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:9636:1
+//line quern_gen.go:9745:1
 func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
@@ -9660,7 +9769,7 @@ func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 }
 
 //go:noinline
-//line quern_gen.go:9664:1
+//line quern_gen.go:9773:1
 func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
@@ -9682,7 +9791,7 @@ func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 }
 
 //go:noinline
-//line quern_gen.go:9686:1
+//line quern_gen.go:9795:1
 func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
@@ -9690,9 +9799,9 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first13) >> 5
 		t35 := warp / 4 * 64
-		at4 := threadX & 31 & 3 << 1
+		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -9709,7 +9818,7 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := threadX&31>>2 + t322>>1<<3
+					result02 := (threadX+first13)&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -9747,7 +9856,7 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8
 //line tensor.go:280:30000
 }
 
-//line quern_gen.go:9751:1
+//line quern_gen.go:9860:1
 func quernPlainTensorF16Wide(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9838,47 +9947,30 @@ func quernHostTensorF16Wide(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
+//line tensor.go:183
 		t3 = max(size/part, 1)
-//line tensor.go:184:30000
 		parts = t3
-//line tensor.go:185:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
+//line tensor.go:184
 		t4 = blockX % size2
-//line tensor.go:185:30000
 		for threadZ := range 1 {
-//line tensor.go:186:30000
 			for threadY := range 1 {
-//line tensor.go:187:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
 				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
 				quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
+//line tensor.go:185
 		rest = blockX / size2
-//line tensor.go:186:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
+//line tensor.go:186
 		first2 = rest % parts * part
-//line tensor.go:187:30000
 		start := min(first2+part, k)
-//line tensor.go:188:30000
 		for threadZ := range 1 {
-//line tensor.go:189:30000
 			for threadY := range 1 {
-//line tensor.go:190:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
 				quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
 //line tensor.go:193:30000
 			}
@@ -9888,8 +9980,9 @@ func quernHostTensorF16Wide(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:51:30000
 		lines = lines2[:]
-//line tensor.go:235
+//line tensor.go:235:30000
 		step = -2
+//line tensor.go:236:30000
 		for threadZ := range 1 {
 //line tensor.go:237:30000
 			for threadY := range 1 {
@@ -9899,90 +9992,61 @@ func quernHostTensorF16Wide(r *host.Run) {
 				first4 := (threadZ*1 + threadY) * 256
 //line tensor.go:240:30000
 				quernRow3TensorF16Wide(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+//line tensor.go:241
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
 		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
 			if r.Halted() {
-//line tensor.go:235
+//line tensor.go:235:30000
 				r.Halt()
+//line tensor.go:236:30000
 			}
-//line tensor.go:236
+//line tensor.go:236:30000
 			if step >= 0 {
 //line tensor.go:237:30000
 			}
 //line tensor.go:240:30000
 			next = step + 3 - 1
-//line tensor.go:241:30000
+//line tensor.go:241
 			start2 := next % 3 * size4
-//line tensor.go:242:30000
 			start3 := next * 8
-//line tensor.go:243:30000
 			for threadZ := range 1 {
-//line tensor.go:244:30000
 				for threadY := range 1 {
-//line tensor.go:245:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
 					quernRow4TensorF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
+//line tensor.go:244
 			if step >= 0 {
-//line tensor.go:245:30000
 				t54 = step % 3 * size4
-//line tensor.go:246:30000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
+//line tensor.go:245
 				from = lines[t54:]
-//line tensor.go:249:30000
+//line tensor.go:249
 				kk = 0
-//line tensor.go:250:30000
 				for threadZ := range 1 {
-//line tensor.go:251:30000
 					for threadY := range 1 {
-//line tensor.go:252:30000
 						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
 						quernRow5TensorF16Wide(r, fas, first6, fbs)
-//line tensor.go:254:30000
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
 				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
 					if r.Halted() {
-//line tensor.go:249:30000
+//line tensor.go:249
 						r.Halt()
-//line tensor.go:250:30000
 					}
-//line tensor.go:250:30000
+//line tensor.go:250
 					now = kk % 2
-//line tensor.go:251:30000
 					i3 = 0
-//line tensor.go:252:30000
 					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
+//line tensor.go:252
 						t62 = from
-//line tensor.go:253:30000
 						start4 := i3 * 16
-//line tensor.go:254:30000
 						start5 := kk * 2
-//line tensor.go:255:30000
 						for threadZ := range 1 {
-//line tensor.go:256:30000
 							for threadY := range 1 {
-//line tensor.go:257:30000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
 								first7 := (threadZ*1 + threadY) * 256
 //line tensor.go:259:30000
 								quernRow6TensorF16Wide(r, givens, first7, start4, start5, t62)
@@ -10008,23 +10072,17 @@ func quernHostTensorF16Wide(r *host.Run) {
 						}
 //line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
+//line tensor.go:254
 					j = 0
-//line tensor.go:255:30000
 					for ; j < t122; j++ {
-//line tensor.go:256:30000
 						if r.Halted() {
-//line tensor.go:254:30000
+//line tensor.go:254
 							r.Halt()
-//line tensor.go:255:30000
 						}
-//line tensor.go:255:30000
+//line tensor.go:255
 						t132 = now
-//line tensor.go:256:30000
 						t142 = 2 * j
-//line tensor.go:257:30000
 						t152 = now
-//line tensor.go:258:30000
 						t162 = 2*j + 1
 //line tensor.go:259:30000
 						t172 = from
@@ -10064,17 +10122,15 @@ func quernHostTensorF16Wide(r *host.Run) {
 						}
 //line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
+//line tensor.go:257
 					i4 = 0
-//line tensor.go:258:30000
 					for ; i4 < 4; i4++ {
 //line tensor.go:259:30000
 						if r.Halted() {
-//line tensor.go:257:30000
+//line tensor.go:257
 							r.Halt()
-//line tensor.go:258:30000
 						}
-//line tensor.go:258:30000
+//line tensor.go:258
 						j2 = 0
 //line tensor.go:259:30000
 						for ; j2 < t232; j2++ {
@@ -10138,29 +10194,23 @@ func quernHostTensorF16Wide(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10142:1
+//line quern_gen.go:10198:1
 func quernRow1TensorF16Wide(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
+//line tensor.go:184
 		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
 		row2 := row
-//line tensor.go:186:30000
 		column2 := column
-//line tensor.go:187:30000
 		rowRow[threadX] = row2
-//line tensor.go:188:30000
 		columnRow[threadX] = column2
-//line tensor.go:189:30000
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:10164:1
+//line quern_gen.go:10214:1
 func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -10170,7 +10220,7 @@ func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, colu
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
+//line tensor.go:187
 		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:50:30000
 		*x = result0
@@ -10180,7 +10230,7 @@ func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, colu
 }
 
 //go:noinline
-//line quern_gen.go:10184:1
+//line quern_gen.go:10234:1
 func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -10191,15 +10241,17 @@ func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []i
 		sum := &sumRow[threadX]
 //line tensor.go:196:30000
 		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+//line tensor.go:234:30000
 		*sum = [4][8]kernel.Accumulator[float32]{}
+//line tensor.go:235:30000
 		countRow[threadX] = count
+//line tensor.go:236:30000
 	}
 //line tensor.go:237:30000
 }
 
 //go:noinline
-//line quern_gen.go:10203:1
+//line quern_gen.go:10255:1
 func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.Float16, start3, elements, stepA, lda int, a []kernel.Float16, t43, stepB, ldb int, b []kernel.Float16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
@@ -10255,8 +10307,9 @@ func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []i
 					if x.row+l < x.m {
 //line tensor.go:214:30000
 						n2 = x.end - k2
-//line tensor.go:215
+//line tensor.go:215:30000
 					}
+//line tensor.go:216:30000
 					n3 := n2
 //line tensor.go:54:30000
 					t14 := place
@@ -10272,21 +10325,27 @@ func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []i
 				}
 //line tensor.go:56:30000
 			}
-//line tensor.go:219
+//line tensor.go:219:30000
 			for i2 := 0; i2 < t43; i2++ {
+//line tensor.go:220:30000
 				if r.Halted() {
-//line tensor.go:219
+//line tensor.go:219:30000
 					r.Halt()
+//line tensor.go:220:30000
 				}
-//line tensor.go:220
+//line tensor.go:220:30000
 				l2 := at + i2*32
+//line tensor.go:221:30000
 				t52 := to
+//line tensor.go:222:30000
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
+//line tensor.go:221:30000
 				_ = t52[t6]
-//line tensor.go:221
+//line tensor.go:221:30000
 				place2 := &t52[t6]
+//line tensor.go:222:30000
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
+//line tensor.go:223:30000
 				if x.column+l2 < x.n && k2+elements <= x.end {
 //line tensor.go:53:30000
 					t15 := place2
@@ -10298,11 +10357,15 @@ func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []i
 					*t15 = *(*[8]kernel.Float16)(t34)
 //line tensor.go:54:30000
 				} else {
-//line tensor.go:225
+//line tensor.go:225:30000
 					n4 := 0
+//line tensor.go:226:30000
 					if x.column+l2 < x.n {
+//line tensor.go:227:30000
 						n4 = x.end - k2
+//line tensor.go:228:30000
 					}
+//line tensor.go:229:30000
 					n5 := n4
 //line tensor.go:55:30000
 					t16 := place2
@@ -10326,47 +10389,41 @@ func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []i
 }
 
 //go:noinline
-//line quern_gen.go:10330:1
+//line quern_gen.go:10393:1
 func quernRow5TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
 	for threadX := range 256 {
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+//line tensor.go:247
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:248:30000
 		*fb = [2][8]kernel.MatrixB[kernel.Float16]{}
-//line tensor.go:249:30000
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:10347:1
+//line quern_gen.go:10407:1
 func quernRow6TensorF16Wide(r *host.Run, givens []*[8]kernel.Float16, first7, start4, start5 int, t62 [][8]kernel.Float16) {
 	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
+		warp := (threadX + first7) >> 5
 		t35 := warp / 4 * 64
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:252:30000
+		t17 := (threadX + first7) & 31 % 16
+		t27 := (threadX + first7) & 31 / 16
+//line tensor.go:252
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
+//line tensor.go:252
 		_ = t62[t7]
-//line tensor.go:252:30000
+//line tensor.go:252
 		given := &t62[t7]
-//line tensor.go:253:30000
 		givenRow[threadX] = given
-//line tensor.go:254:30000
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:10370:1
+//line quern_gen.go:10427:1
 func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
@@ -10380,44 +10437,38 @@ func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
+//line tensor.go:252
 		fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
-//line tensor.go:253:30000
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:10392:1
+//line quern_gen.go:10447:1
 func quernRow8TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.Float16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first9) >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:255:30000
+		t17 := (threadX + first9) & 31 % 16
+		t27 := (threadX + first9) & 31 / 16
+//line tensor.go:255
 		_ = fb[t132][t142]
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = fb[t152][t162]
-//line tensor.go:256:30000
 		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = t172[t18]
-//line tensor.go:255:30000
+//line tensor.go:255
 		given2 := &t172[t18]
-//line tensor.go:256:30000
 		givenRow2[threadX] = given2
-//line tensor.go:257:30000
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:10421:1
+//line quern_gen.go:10472:1
 func quernRow9TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
@@ -10431,17 +10482,15 @@ func quernRow9TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8}
-//line tensor.go:256:30000
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:10445:1
+//line quern_gen.go:10494:1
 func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
@@ -10469,7 +10518,7 @@ func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 }
 
 //go:noinline
-//line quern_gen.go:10473:1
+//line quern_gen.go:10522:1
 func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
@@ -10491,7 +10540,7 @@ func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 }
 
 //go:noinline
-//line quern_gen.go:10495:1
+//line quern_gen.go:10544:1
 func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
@@ -10499,9 +10548,9 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first13) >> 5
 		t35 := warp / 4 * 64
-		at4 := threadX & 31 & 3 << 1
+		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -10518,7 +10567,7 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := threadX&31>>2 + t322>>1<<3
+					result02 := (threadX+first13)&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -10556,7 +10605,7 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][
 //line tensor.go:280:30000
 }
 
-//line quern_gen.go:10560:1
+//line quern_gen.go:10609:1
 func quernPlainTensorBF16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -10647,47 +10696,30 @@ func quernHostTensorBF16(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
+//line tensor.go:183
 		t3 = max(size/part, 1)
-//line tensor.go:184:30000
 		parts = t3
-//line tensor.go:185:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
+//line tensor.go:184
 		t4 = blockX % size2
-//line tensor.go:185:30000
 		for threadZ := range 1 {
-//line tensor.go:186:30000
 			for threadY := range 1 {
-//line tensor.go:187:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
 				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
 				quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
+//line tensor.go:185
 		rest = blockX / size2
-//line tensor.go:186:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
+//line tensor.go:186
 		first2 = rest % parts * part
-//line tensor.go:187:30000
 		start := min(first2+part, k)
-//line tensor.go:188:30000
 		for threadZ := range 1 {
-//line tensor.go:189:30000
 			for threadY := range 1 {
-//line tensor.go:190:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
 				quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
 //line tensor.go:193:30000
 			}
@@ -10697,8 +10729,9 @@ func quernHostTensorBF16(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:67:30000
 		lines = lines2[:]
-//line tensor.go:235
+//line tensor.go:235:30000
 		step = -2
+//line tensor.go:236:30000
 		for threadZ := range 1 {
 //line tensor.go:237:30000
 			for threadY := range 1 {
@@ -10708,90 +10741,61 @@ func quernHostTensorBF16(r *host.Run) {
 				first4 := (threadZ*1 + threadY) * 256
 //line tensor.go:240:30000
 				quernRow3TensorBF16(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+//line tensor.go:241
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
 		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
 			if r.Halted() {
-//line tensor.go:235
+//line tensor.go:235:30000
 				r.Halt()
+//line tensor.go:236:30000
 			}
-//line tensor.go:236
+//line tensor.go:236:30000
 			if step >= 0 {
 //line tensor.go:237:30000
 			}
 //line tensor.go:240:30000
 			next = step + 3 - 1
-//line tensor.go:241:30000
+//line tensor.go:241
 			start2 := next % 3 * size4
-//line tensor.go:242:30000
 			start3 := next * 8
-//line tensor.go:243:30000
 			for threadZ := range 1 {
-//line tensor.go:244:30000
 				for threadY := range 1 {
-//line tensor.go:245:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
 					quernRow4TensorBF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
+//line tensor.go:244
 			if step >= 0 {
-//line tensor.go:245:30000
 				t54 = step % 3 * size4
-//line tensor.go:246:30000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
+//line tensor.go:245
 				from = lines[t54:]
-//line tensor.go:249:30000
+//line tensor.go:249
 				kk = 0
-//line tensor.go:250:30000
 				for threadZ := range 1 {
-//line tensor.go:251:30000
 					for threadY := range 1 {
-//line tensor.go:252:30000
 						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
 						quernRow5TensorBF16(r, fas, first6, fbs)
-//line tensor.go:254:30000
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
 				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
 					if r.Halted() {
-//line tensor.go:249:30000
+//line tensor.go:249
 						r.Halt()
-//line tensor.go:250:30000
 					}
-//line tensor.go:250:30000
+//line tensor.go:250
 					now = kk % 2
-//line tensor.go:251:30000
 					i3 = 0
-//line tensor.go:252:30000
 					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
+//line tensor.go:252
 						t62 = from
-//line tensor.go:253:30000
 						start4 := i3 * 16
-//line tensor.go:254:30000
 						start5 := kk * 2
-//line tensor.go:255:30000
 						for threadZ := range 1 {
-//line tensor.go:256:30000
 							for threadY := range 1 {
-//line tensor.go:257:30000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
 								first7 := (threadZ*1 + threadY) * 256
 //line tensor.go:259:30000
 								quernRow6TensorBF16(r, givens, first7, start4, start5, t62)
@@ -10817,23 +10821,17 @@ func quernHostTensorBF16(r *host.Run) {
 						}
 //line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
+//line tensor.go:254
 					j = 0
-//line tensor.go:255:30000
 					for ; j < t122; j++ {
-//line tensor.go:256:30000
 						if r.Halted() {
-//line tensor.go:254:30000
+//line tensor.go:254
 							r.Halt()
-//line tensor.go:255:30000
 						}
-//line tensor.go:255:30000
+//line tensor.go:255
 						t132 = now
-//line tensor.go:256:30000
 						t142 = 2 * j
-//line tensor.go:257:30000
 						t152 = now
-//line tensor.go:258:30000
 						t162 = 2*j + 1
 //line tensor.go:259:30000
 						t172 = from
@@ -10873,17 +10871,15 @@ func quernHostTensorBF16(r *host.Run) {
 						}
 //line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
+//line tensor.go:257
 					i4 = 0
-//line tensor.go:258:30000
 					for ; i4 < 4; i4++ {
 //line tensor.go:259:30000
 						if r.Halted() {
-//line tensor.go:257:30000
+//line tensor.go:257
 							r.Halt()
-//line tensor.go:258:30000
 						}
-//line tensor.go:258:30000
+//line tensor.go:258
 						j2 = 0
 //line tensor.go:259:30000
 						for ; j2 < t232; j2++ {
@@ -10947,29 +10943,23 @@ func quernHostTensorBF16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10951:1
+//line quern_gen.go:10947:1
 func quernRow1TensorBF16(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
+//line tensor.go:184
 		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
 		row2 := row
-//line tensor.go:186:30000
 		column2 := column
-//line tensor.go:187:30000
 		rowRow[threadX] = row2
-//line tensor.go:188:30000
 		columnRow[threadX] = column2
-//line tensor.go:189:30000
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:10973:1
+//line quern_gen.go:10963:1
 func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -10979,7 +10969,7 @@ func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows, columns
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
+//line tensor.go:187
 		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:66:30000
 		*x = result0
@@ -10989,7 +10979,7 @@ func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows, columns
 }
 
 //go:noinline
-//line quern_gen.go:10993:1
+//line quern_gen.go:10983:1
 func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -11000,15 +10990,17 @@ func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, counts []int,
 		sum := &sumRow[threadX]
 //line tensor.go:196:30000
 		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+//line tensor.go:234:30000
 		*sum = [4][8]kernel.Accumulator[float32]{}
+//line tensor.go:235:30000
 		countRow[threadX] = count
+//line tensor.go:236:30000
 	}
 //line tensor.go:237:30000
 }
 
 //go:noinline
-//line quern_gen.go:11012:1
+//line quern_gen.go:11004:1
 func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.BFloat16, start3, elements, stepA, lda int, a []kernel.BFloat16, t43, stepB, ldb int, b []kernel.BFloat16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
@@ -11064,64 +11056,71 @@ func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int,
 					if x.row+l < x.m {
 //line tensor.go:214:30000
 						n2 = x.end - k2
-//line tensor.go:215
+//line tensor.go:215:30000
 					}
+//line tensor.go:216:30000
 					n3 := n2
-//line tensor.go:70:30000
+//line tensor.go:70
 					t14 := place
-//line tensor.go:70:30000
+//line tensor.go:70
 					t24 := t14[:]
-//line tensor.go:71:30000
 					t42 := at2
 //line tensor.go:72:30000
 					t5 := n3
-//line tensor.go:70:30000
+//line tensor.go:70
 					partOf[kernel.BFloat16](t24, a, t42, t5)
-//line tensor.go:71:30000
 				}
 //line tensor.go:72:30000
 			}
-//line tensor.go:219
+//line tensor.go:219:30000
 			for i2 := 0; i2 < t43; i2++ {
+//line tensor.go:220:30000
 				if r.Halted() {
-//line tensor.go:219
+//line tensor.go:219:30000
 					r.Halt()
+//line tensor.go:220:30000
 				}
-//line tensor.go:220
+//line tensor.go:220:30000
 				l2 := at + i2*32
+//line tensor.go:221:30000
 				t52 := to
+//line tensor.go:222:30000
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
+//line tensor.go:221:30000
 				_ = t52[t6]
-//line tensor.go:221
+//line tensor.go:221:30000
 				place2 := &t52[t6]
+//line tensor.go:222:30000
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
+//line tensor.go:223:30000
 				if x.column+l2 < x.n && k2+elements <= x.end {
 //line tensor.go:69
 					t15 := place2
-//line tensor.go:70:30000
 					t25 := at3
 //line tensor.go:69
 					t34 := b[t25:]
 //line tensor.go:69
 					*t15 = *(*[8]kernel.BFloat16)(t34)
-//line tensor.go:70:30000
 				} else {
-//line tensor.go:225
+//line tensor.go:225:30000
 					n4 := 0
+//line tensor.go:226:30000
 					if x.column+l2 < x.n {
+//line tensor.go:227:30000
 						n4 = x.end - k2
+//line tensor.go:228:30000
 					}
+//line tensor.go:229:30000
 					n5 := n4
-//line tensor.go:71:30000
+//line tensor.go:71
 					t16 := place2
-//line tensor.go:71:30000
+//line tensor.go:71
 					t26 := t16[:]
 //line tensor.go:72:30000
 					t44 := at3
 //line tensor.go:73:30000
 					t53 := n5
-//line tensor.go:71:30000
+//line tensor.go:71
 					partOf[kernel.BFloat16](t26, b, t44, t53)
 //line tensor.go:72:30000
 				}
@@ -11135,47 +11134,41 @@ func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int,
 }
 
 //go:noinline
-//line quern_gen.go:11139:1
+//line quern_gen.go:11138:1
 func quernRow5TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
 	for threadX := range 256 {
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+//line tensor.go:247
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:248:30000
 		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
-//line tensor.go:249:30000
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:11156:1
+//line quern_gen.go:11152:1
 func quernRow6TensorBF16(r *host.Run, givens []*[8]kernel.BFloat16, first7, start4, start5 int, t62 [][8]kernel.BFloat16) {
 	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
+		warp := (threadX + first7) >> 5
 		t35 := warp / 4 * 64
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:252:30000
+		t17 := (threadX + first7) & 31 % 16
+		t27 := (threadX + first7) & 31 / 16
+//line tensor.go:252
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
+//line tensor.go:252
 		_ = t62[t7]
-//line tensor.go:252:30000
+//line tensor.go:252
 		given := &t62[t7]
-//line tensor.go:253:30000
 		givenRow[threadX] = given
-//line tensor.go:254:30000
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:11179:1
+//line quern_gen.go:11172:1
 func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
@@ -11189,44 +11182,38 @@ func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
+//line tensor.go:252
 		fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-//line tensor.go:253:30000
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:11201:1
+//line quern_gen.go:11192:1
 func quernRow8TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.BFloat16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first9) >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:255:30000
+		t17 := (threadX + first9) & 31 % 16
+		t27 := (threadX + first9) & 31 / 16
+//line tensor.go:255
 		_ = fb[t132][t142]
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = fb[t152][t162]
-//line tensor.go:256:30000
 		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = t172[t18]
-//line tensor.go:255:30000
+//line tensor.go:255
 		given2 := &t172[t18]
-//line tensor.go:256:30000
 		givenRow2[threadX] = given2
-//line tensor.go:257:30000
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:11230:1
+//line quern_gen.go:11217:1
 func quernRow9TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
@@ -11240,17 +11227,15 @@ func quernRow9TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-//line tensor.go:256:30000
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:11254:1
+//line quern_gen.go:11239:1
 func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
@@ -11278,7 +11263,7 @@ func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 }
 
 //go:noinline
-//line quern_gen.go:11282:1
+//line quern_gen.go:11267:1
 func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
@@ -11300,7 +11285,7 @@ func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 }
 
 //go:noinline
-//line quern_gen.go:11304:1
+//line quern_gen.go:11289:1
 func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
@@ -11308,9 +11293,9 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first13) >> 5
 		t35 := warp / 4 * 64
-		at4 := threadX & 31 & 3 << 1
+		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -11327,7 +11312,7 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := threadX&31>>2 + t322>>1<<3
+					result02 := (threadX+first13)&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -11365,7 +11350,7 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 //line tensor.go:280:30000
 }
 
-//line quern_gen.go:11369:1
+//line quern_gen.go:11354:1
 func quernPlainTensorBF16Wide(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -11456,47 +11441,30 @@ func quernHostTensorBF16Wide(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
+//line tensor.go:183
 		t3 = max(size/part, 1)
-//line tensor.go:184:30000
 		parts = t3
-//line tensor.go:185:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
+//line tensor.go:184
 		t4 = blockX % size2
-//line tensor.go:185:30000
 		for threadZ := range 1 {
-//line tensor.go:186:30000
 			for threadY := range 1 {
-//line tensor.go:187:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
 				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
 				quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
+//line tensor.go:185
 		rest = blockX / size2
-//line tensor.go:186:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
+//line tensor.go:186
 		first2 = rest % parts * part
-//line tensor.go:187:30000
 		start := min(first2+part, k)
-//line tensor.go:188:30000
 		for threadZ := range 1 {
-//line tensor.go:189:30000
 			for threadY := range 1 {
-//line tensor.go:190:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
 				quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
 //line tensor.go:193:30000
 			}
@@ -11506,8 +11474,9 @@ func quernHostTensorBF16Wide(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:83:30000
 		lines = lines2[:]
-//line tensor.go:235
+//line tensor.go:235:30000
 		step = -2
+//line tensor.go:236:30000
 		for threadZ := range 1 {
 //line tensor.go:237:30000
 			for threadY := range 1 {
@@ -11517,90 +11486,61 @@ func quernHostTensorBF16Wide(r *host.Run) {
 				first4 := (threadZ*1 + threadY) * 256
 //line tensor.go:240:30000
 				quernRow3TensorBF16Wide(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+//line tensor.go:241
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
 		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
 			if r.Halted() {
-//line tensor.go:235
+//line tensor.go:235:30000
 				r.Halt()
+//line tensor.go:236:30000
 			}
-//line tensor.go:236
+//line tensor.go:236:30000
 			if step >= 0 {
 //line tensor.go:237:30000
 			}
 //line tensor.go:240:30000
 			next = step + 3 - 1
-//line tensor.go:241:30000
+//line tensor.go:241
 			start2 := next % 3 * size4
-//line tensor.go:242:30000
 			start3 := next * 8
-//line tensor.go:243:30000
 			for threadZ := range 1 {
-//line tensor.go:244:30000
 				for threadY := range 1 {
-//line tensor.go:245:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
 					quernRow4TensorBF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
+//line tensor.go:244
 			if step >= 0 {
-//line tensor.go:245:30000
 				t54 = step % 3 * size4
-//line tensor.go:246:30000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
+//line tensor.go:245
 				from = lines[t54:]
-//line tensor.go:249:30000
+//line tensor.go:249
 				kk = 0
-//line tensor.go:250:30000
 				for threadZ := range 1 {
-//line tensor.go:251:30000
 					for threadY := range 1 {
-//line tensor.go:252:30000
 						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
 						quernRow5TensorBF16Wide(r, fas, first6, fbs)
-//line tensor.go:254:30000
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
 				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
 					if r.Halted() {
-//line tensor.go:249:30000
+//line tensor.go:249
 						r.Halt()
-//line tensor.go:250:30000
 					}
-//line tensor.go:250:30000
+//line tensor.go:250
 					now = kk % 2
-//line tensor.go:251:30000
 					i3 = 0
-//line tensor.go:252:30000
 					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
+//line tensor.go:252
 						t62 = from
-//line tensor.go:253:30000
 						start4 := i3 * 16
-//line tensor.go:254:30000
 						start5 := kk * 2
-//line tensor.go:255:30000
 						for threadZ := range 1 {
-//line tensor.go:256:30000
 							for threadY := range 1 {
-//line tensor.go:257:30000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
 								first7 := (threadZ*1 + threadY) * 256
 //line tensor.go:259:30000
 								quernRow6TensorBF16Wide(r, givens, first7, start4, start5, t62)
@@ -11626,23 +11566,17 @@ func quernHostTensorBF16Wide(r *host.Run) {
 						}
 //line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
+//line tensor.go:254
 					j = 0
-//line tensor.go:255:30000
 					for ; j < t122; j++ {
-//line tensor.go:256:30000
 						if r.Halted() {
-//line tensor.go:254:30000
+//line tensor.go:254
 							r.Halt()
-//line tensor.go:255:30000
 						}
-//line tensor.go:255:30000
+//line tensor.go:255
 						t132 = now
-//line tensor.go:256:30000
 						t142 = 2 * j
-//line tensor.go:257:30000
 						t152 = now
-//line tensor.go:258:30000
 						t162 = 2*j + 1
 //line tensor.go:259:30000
 						t172 = from
@@ -11682,17 +11616,15 @@ func quernHostTensorBF16Wide(r *host.Run) {
 						}
 //line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
+//line tensor.go:257
 					i4 = 0
-//line tensor.go:258:30000
 					for ; i4 < 4; i4++ {
 //line tensor.go:259:30000
 						if r.Halted() {
-//line tensor.go:257:30000
+//line tensor.go:257
 							r.Halt()
-//line tensor.go:258:30000
 						}
-//line tensor.go:258:30000
+//line tensor.go:258
 						j2 = 0
 //line tensor.go:259:30000
 						for ; j2 < t232; j2++ {
@@ -11756,29 +11688,23 @@ func quernHostTensorBF16Wide(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11760:1
+//line quern_gen.go:11692:1
 func quernRow1TensorBF16Wide(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
+//line tensor.go:184
 		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
 		row2 := row
-//line tensor.go:186:30000
 		column2 := column
-//line tensor.go:187:30000
 		rowRow[threadX] = row2
-//line tensor.go:188:30000
 		columnRow[threadX] = column2
-//line tensor.go:189:30000
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:11782:1
+//line quern_gen.go:11708:1
 func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -11788,7 +11714,7 @@ func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, col
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
+//line tensor.go:187
 		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:82:30000
 		*x = result0
@@ -11798,7 +11724,7 @@ func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, col
 }
 
 //go:noinline
-//line quern_gen.go:11802:1
+//line quern_gen.go:11728:1
 func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -11809,15 +11735,17 @@ func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []
 		sum := &sumRow[threadX]
 //line tensor.go:196:30000
 		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+//line tensor.go:234:30000
 		*sum = [4][8]kernel.Accumulator[float32]{}
+//line tensor.go:235:30000
 		countRow[threadX] = count
+//line tensor.go:236:30000
 	}
 //line tensor.go:237:30000
 }
 
 //go:noinline
-//line quern_gen.go:11821:1
+//line quern_gen.go:11749:1
 func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.BFloat16, start3, elements, stepA, lda int, a []kernel.BFloat16, t43, stepB, ldb int, b []kernel.BFloat16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
@@ -11873,8 +11801,9 @@ func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []
 					if x.row+l < x.m {
 //line tensor.go:214:30000
 						n2 = x.end - k2
-//line tensor.go:215
+//line tensor.go:215:30000
 					}
+//line tensor.go:216:30000
 					n3 := n2
 //line tensor.go:86:30000
 					t14 := place
@@ -11890,21 +11819,27 @@ func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []
 				}
 //line tensor.go:88:30000
 			}
-//line tensor.go:219
+//line tensor.go:219:30000
 			for i2 := 0; i2 < t43; i2++ {
+//line tensor.go:220:30000
 				if r.Halted() {
-//line tensor.go:219
+//line tensor.go:219:30000
 					r.Halt()
+//line tensor.go:220:30000
 				}
-//line tensor.go:220
+//line tensor.go:220:30000
 				l2 := at + i2*32
+//line tensor.go:221:30000
 				t52 := to
+//line tensor.go:222:30000
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
+//line tensor.go:221:30000
 				_ = t52[t6]
-//line tensor.go:221
+//line tensor.go:221:30000
 				place2 := &t52[t6]
+//line tensor.go:222:30000
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
+//line tensor.go:223:30000
 				if x.column+l2 < x.n && k2+elements <= x.end {
 //line tensor.go:85:30000
 					t15 := place2
@@ -11916,11 +11851,15 @@ func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []
 					*t15 = *(*[8]kernel.BFloat16)(t34)
 //line tensor.go:86:30000
 				} else {
-//line tensor.go:225
+//line tensor.go:225:30000
 					n4 := 0
+//line tensor.go:226:30000
 					if x.column+l2 < x.n {
+//line tensor.go:227:30000
 						n4 = x.end - k2
+//line tensor.go:228:30000
 					}
+//line tensor.go:229:30000
 					n5 := n4
 //line tensor.go:87:30000
 					t16 := place2
@@ -11944,47 +11883,41 @@ func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []
 }
 
 //go:noinline
-//line quern_gen.go:11948:1
+//line quern_gen.go:11887:1
 func quernRow5TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
 	for threadX := range 256 {
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+//line tensor.go:247
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:248:30000
 		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
-//line tensor.go:249:30000
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:11965:1
+//line quern_gen.go:11901:1
 func quernRow6TensorBF16Wide(r *host.Run, givens []*[8]kernel.BFloat16, first7, start4, start5 int, t62 [][8]kernel.BFloat16) {
 	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
+		warp := (threadX + first7) >> 5
 		t35 := warp / 4 * 64
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:252:30000
+		t17 := (threadX + first7) & 31 % 16
+		t27 := (threadX + first7) & 31 / 16
+//line tensor.go:252
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
+//line tensor.go:252
 		_ = t62[t7]
-//line tensor.go:252:30000
+//line tensor.go:252
 		given := &t62[t7]
-//line tensor.go:253:30000
 		givenRow[threadX] = given
-//line tensor.go:254:30000
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:11988:1
+//line quern_gen.go:11921:1
 func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
@@ -11998,44 +11931,38 @@ func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFlo
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
+//line tensor.go:252
 		fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-//line tensor.go:253:30000
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:12010:1
+//line quern_gen.go:11941:1
 func quernRow8TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.BFloat16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first9) >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:255:30000
+		t17 := (threadX + first9) & 31 % 16
+		t27 := (threadX + first9) & 31 / 16
+//line tensor.go:255
 		_ = fb[t132][t142]
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = fb[t152][t162]
-//line tensor.go:256:30000
 		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = t172[t18]
-//line tensor.go:255:30000
+//line tensor.go:255
 		given2 := &t172[t18]
-//line tensor.go:256:30000
 		givenRow2[threadX] = given2
-//line tensor.go:257:30000
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:12039:1
+//line quern_gen.go:11966:1
 func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
@@ -12049,17 +11976,15 @@ func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFlo
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-//line tensor.go:256:30000
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:12063:1
+//line quern_gen.go:11988:1
 func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
@@ -12087,7 +12012,7 @@ func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 }
 
 //go:noinline
-//line quern_gen.go:12091:1
+//line quern_gen.go:12016:1
 func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
@@ -12109,7 +12034,7 @@ func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 }
 
 //go:noinline
-//line quern_gen.go:12113:1
+//line quern_gen.go:12038:1
 func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
@@ -12117,9 +12042,9 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums []
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first13) >> 5
 		t35 := warp / 4 * 64
-		at4 := threadX & 31 & 3 << 1
+		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -12136,7 +12061,7 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums []
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := threadX&31>>2 + t322>>1<<3
+					result02 := (threadX+first13)&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -12174,7 +12099,7 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums []
 //line tensor.go:280:30000
 }
 
-//line quern_gen.go:12178:1
+//line quern_gen.go:12103:1
 func quernPlainTensorTF32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -12265,47 +12190,30 @@ func quernHostTensorTF32(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
+//line tensor.go:183
 		t3 = max(size/part, 1)
-//line tensor.go:184:30000
 		parts = t3
-//line tensor.go:185:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
+//line tensor.go:184
 		t4 = blockX % size2
-//line tensor.go:185:30000
 		for threadZ := range 1 {
-//line tensor.go:186:30000
 			for threadY := range 1 {
-//line tensor.go:187:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
 				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
 				quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
+//line tensor.go:185
 		rest = blockX / size2
-//line tensor.go:186:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
+//line tensor.go:186
 		first2 = rest % parts * part
-//line tensor.go:187:30000
 		start := min(first2+part, k)
-//line tensor.go:188:30000
 		for threadZ := range 1 {
-//line tensor.go:189:30000
 			for threadY := range 1 {
-//line tensor.go:190:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
 				quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
 //line tensor.go:193:30000
 			}
@@ -12315,8 +12223,9 @@ func quernHostTensorTF32(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:99:30000
 		lines = lines2[:]
-//line tensor.go:235
+//line tensor.go:235:30000
 		step = -2
+//line tensor.go:236:30000
 		for threadZ := range 1 {
 //line tensor.go:237:30000
 			for threadY := range 1 {
@@ -12326,90 +12235,61 @@ func quernHostTensorTF32(r *host.Run) {
 				first4 := (threadZ*1 + threadY) * 256
 //line tensor.go:240:30000
 				quernRow3TensorTF32(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+//line tensor.go:241
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
 		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
 			if r.Halted() {
-//line tensor.go:235
+//line tensor.go:235:30000
 				r.Halt()
+//line tensor.go:236:30000
 			}
-//line tensor.go:236
+//line tensor.go:236:30000
 			if step >= 0 {
 //line tensor.go:237:30000
 			}
 //line tensor.go:240:30000
 			next = step + 3 - 1
-//line tensor.go:241:30000
+//line tensor.go:241
 			start2 := next % 3 * size4
-//line tensor.go:242:30000
 			start3 := next * 8
-//line tensor.go:243:30000
 			for threadZ := range 1 {
-//line tensor.go:244:30000
 				for threadY := range 1 {
-//line tensor.go:245:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
 					quernRow4TensorTF32(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
+//line tensor.go:244
 			if step >= 0 {
-//line tensor.go:245:30000
 				t54 = step % 3 * size4
-//line tensor.go:246:30000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
+//line tensor.go:245
 				from = lines[t54:]
-//line tensor.go:249:30000
+//line tensor.go:249
 				kk = 0
-//line tensor.go:250:30000
 				for threadZ := range 1 {
-//line tensor.go:251:30000
 					for threadY := range 1 {
-//line tensor.go:252:30000
 						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
 						quernRow5TensorTF32(r, fas, first6, fbs)
-//line tensor.go:254:30000
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
 				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
 					if r.Halted() {
-//line tensor.go:249:30000
+//line tensor.go:249
 						r.Halt()
-//line tensor.go:250:30000
 					}
-//line tensor.go:250:30000
+//line tensor.go:250
 					now = kk % 2
-//line tensor.go:251:30000
 					i3 = 0
-//line tensor.go:252:30000
 					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
+//line tensor.go:252
 						t62 = from
-//line tensor.go:253:30000
 						start4 := i3 * 16
-//line tensor.go:254:30000
 						start5 := kk * 2
-//line tensor.go:255:30000
 						for threadZ := range 1 {
-//line tensor.go:256:30000
 							for threadY := range 1 {
-//line tensor.go:257:30000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
 								first7 := (threadZ*1 + threadY) * 256
 //line tensor.go:259:30000
 								quernRow6TensorTF32(r, givens, first7, start4, start5, t62)
@@ -12435,23 +12315,17 @@ func quernHostTensorTF32(r *host.Run) {
 						}
 //line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
+//line tensor.go:254
 					j = 0
-//line tensor.go:255:30000
 					for ; j < t122; j++ {
-//line tensor.go:256:30000
 						if r.Halted() {
-//line tensor.go:254:30000
+//line tensor.go:254
 							r.Halt()
-//line tensor.go:255:30000
 						}
-//line tensor.go:255:30000
+//line tensor.go:255
 						t132 = now
-//line tensor.go:256:30000
 						t142 = 2 * j
-//line tensor.go:257:30000
 						t152 = now
-//line tensor.go:258:30000
 						t162 = 2*j + 1
 //line tensor.go:259:30000
 						t172 = from
@@ -12491,17 +12365,15 @@ func quernHostTensorTF32(r *host.Run) {
 						}
 //line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
+//line tensor.go:257
 					i4 = 0
-//line tensor.go:258:30000
 					for ; i4 < 4; i4++ {
 //line tensor.go:259:30000
 						if r.Halted() {
-//line tensor.go:257:30000
+//line tensor.go:257
 							r.Halt()
-//line tensor.go:258:30000
 						}
-//line tensor.go:258:30000
+//line tensor.go:258
 						j2 = 0
 //line tensor.go:259:30000
 						for ; j2 < t232; j2++ {
@@ -12565,29 +12437,23 @@ func quernHostTensorTF32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12569:1
+//line quern_gen.go:12441:1
 func quernRow1TensorTF32(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
+//line tensor.go:184
 		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
 		row2 := row
-//line tensor.go:186:30000
 		column2 := column
-//line tensor.go:187:30000
 		rowRow[threadX] = row2
-//line tensor.go:188:30000
 		columnRow[threadX] = column2
-//line tensor.go:189:30000
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:12591:1
+//line quern_gen.go:12457:1
 func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -12597,7 +12463,7 @@ func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows, columns
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
+//line tensor.go:187
 		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:98:30000
 		*x = result0
@@ -12607,7 +12473,7 @@ func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows, columns
 }
 
 //go:noinline
-//line quern_gen.go:12611:1
+//line quern_gen.go:12477:1
 func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -12618,15 +12484,17 @@ func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, counts []int,
 		sum := &sumRow[threadX]
 //line tensor.go:196:30000
 		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+//line tensor.go:234:30000
 		*sum = [4][8]kernel.Accumulator[float32]{}
+//line tensor.go:235:30000
 		countRow[threadX] = count
+//line tensor.go:236:30000
 	}
 //line tensor.go:237:30000
 }
 
 //go:noinline
-//line quern_gen.go:12630:1
+//line quern_gen.go:12498:1
 func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][4]float32, start3, elements, stepA, lda int, a []float32, t43, stepB, ldb int, b []float32) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
@@ -12682,8 +12550,9 @@ func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int,
 					if x.row+l < x.m {
 //line tensor.go:214:30000
 						n2 = x.end - k2
-//line tensor.go:215
+//line tensor.go:215:30000
 					}
+//line tensor.go:216:30000
 					n3 := n2
 //line tensor.go:102:30000
 					t14 := place
@@ -12699,21 +12568,27 @@ func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int,
 				}
 //line tensor.go:104:30000
 			}
-//line tensor.go:219
+//line tensor.go:219:30000
 			for i2 := 0; i2 < t43; i2++ {
+//line tensor.go:220:30000
 				if r.Halted() {
-//line tensor.go:219
+//line tensor.go:219:30000
 					r.Halt()
+//line tensor.go:220:30000
 				}
-//line tensor.go:220
+//line tensor.go:220:30000
 				l2 := at + i2*32
+//line tensor.go:221:30000
 				t52 := to
+//line tensor.go:222:30000
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
+//line tensor.go:221:30000
 				_ = t52[t6]
-//line tensor.go:221
+//line tensor.go:221:30000
 				place2 := &t52[t6]
+//line tensor.go:222:30000
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
+//line tensor.go:223:30000
 				if x.column+l2 < x.n && k2+elements <= x.end {
 //line tensor.go:101:30000
 					t15 := place2
@@ -12725,11 +12600,15 @@ func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int,
 					*t15 = *(*[4]float32)(t34)
 //line tensor.go:102:30000
 				} else {
-//line tensor.go:225
+//line tensor.go:225:30000
 					n4 := 0
+//line tensor.go:226:30000
 					if x.column+l2 < x.n {
+//line tensor.go:227:30000
 						n4 = x.end - k2
+//line tensor.go:228:30000
 					}
+//line tensor.go:229:30000
 					n5 := n4
 //line tensor.go:103:30000
 					t16 := place2
@@ -12753,47 +12632,41 @@ func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int,
 }
 
 //go:noinline
-//line quern_gen.go:12757:1
+//line quern_gen.go:12636:1
 func quernRow5TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first6 int, fbs [][2][8]kernel.MatrixB[float32]) {
 	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first6:])
 	for threadX := range 256 {
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+//line tensor.go:247
 		*fa = [2][4]kernel.MatrixA[float32]{}
-//line tensor.go:248:30000
 		*fb = [2][8]kernel.MatrixB[float32]{}
-//line tensor.go:249:30000
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:12774:1
+//line quern_gen.go:12650:1
 func quernRow6TensorTF32(r *host.Run, givens []*[4]float32, first7, start4, start5 int, t62 [][4]float32) {
 	givenRow := (*[256]*[4]float32)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
+		warp := (threadX + first7) >> 5
 		t35 := warp / 4 * 64
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:252:30000
+		t17 := (threadX + first7) & 31 % 16
+		t27 := (threadX + first7) & 31 / 16
+//line tensor.go:252
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
+//line tensor.go:252
 		_ = t62[t7]
-//line tensor.go:252:30000
+//line tensor.go:252
 		given := &t62[t7]
-//line tensor.go:253:30000
 		givenRow[threadX] = given
-//line tensor.go:254:30000
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:12797:1
+//line quern_gen.go:12670:1
 func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
@@ -12807,44 +12680,38 @@ func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
+//line tensor.go:252
 		fa[now][i3] = kernel.MatrixA[float32]{word, word2, word3, word4}
-//line tensor.go:253:30000
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:12819:1
+//line quern_gen.go:12690:1
 func quernRow8TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first9 int, givens2 []*[4]float32, t132, t142, t152, t162, wide, start6, start7 int, t172 [][4]float32) {
 	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first9:])
 	givenRow2 := (*[256]*[4]float32)(givens2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first9) >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:255:30000
+		t17 := (threadX + first9) & 31 % 16
+		t27 := (threadX + first9) & 31 / 16
+//line tensor.go:255
 		_ = fb[t132][t142]
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = fb[t152][t162]
-//line tensor.go:256:30000
 		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = t172[t18]
-//line tensor.go:255:30000
+//line tensor.go:255
 		given2 := &t172[t18]
-//line tensor.go:256:30000
 		givenRow2[threadX] = given2
-//line tensor.go:257:30000
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:12848:1
+//line quern_gen.go:12715:1
 func quernRow9TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
@@ -12858,17 +12725,15 @@ func quernRow9TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t132][t142] = kernel.MatrixB[float32]{word5, word6}
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t152][t162] = kernel.MatrixB[float32]{word7, word8}
-//line tensor.go:256:30000
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:12872:1
+//line quern_gen.go:12737:1
 func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[float32], fbs [][2][8]kernel.MatrixB[float32], t24s []kernel.MatrixA[float32], t25s []kernel.MatrixB[float32], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first11:])
@@ -12896,7 +12761,7 @@ func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 }
 
 //go:noinline
-//line quern_gen.go:12900:1
+//line quern_gen.go:12765:1
 func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
@@ -12918,7 +12783,7 @@ func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 }
 
 //go:noinline
-//line quern_gen.go:12922:1
+//line quern_gen.go:12787:1
 func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
@@ -12926,9 +12791,9 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first13) >> 5
 		t35 := warp / 4 * 64
-		at4 := threadX & 31 & 3 << 1
+		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -12945,7 +12810,7 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := threadX&31>>2 + t322>>1<<3
+					result02 := (threadX+first13)&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -12983,7 +12848,7 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 //line tensor.go:280:30000
 }
 
-//line quern_gen.go:12987:1
+//line quern_gen.go:12852:1
 func quernPlainTensorS8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[int8](r, 12), host.Slice[int8](r, 13), host.Slice[int32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -13069,47 +12934,30 @@ func quernHostTensorS8(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
+//line tensor.go:183
 		t3 = max(size/part, 1)
-//line tensor.go:184:30000
 		parts = t3
-//line tensor.go:185:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
+//line tensor.go:184
 		t4 = blockX % size2
-//line tensor.go:185:30000
 		for threadZ := range 1 {
-//line tensor.go:186:30000
 			for threadY := range 1 {
-//line tensor.go:187:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
 				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
 				quernRow1TensorS8(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
+//line tensor.go:185
 		rest = blockX / size2
-//line tensor.go:186:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
+//line tensor.go:186
 		first2 = rest % parts * part
-//line tensor.go:187:30000
 		start := min(first2+part, k)
-//line tensor.go:188:30000
 		for threadZ := range 1 {
-//line tensor.go:189:30000
 			for threadY := range 1 {
-//line tensor.go:190:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
 				quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
 //line tensor.go:193:30000
 			}
@@ -13119,8 +12967,9 @@ func quernHostTensorS8(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:115:30000
 		lines = lines2[:]
-//line tensor.go:235
+//line tensor.go:235:30000
 		step = -2
+//line tensor.go:236:30000
 		for threadZ := range 1 {
 //line tensor.go:237:30000
 			for threadY := range 1 {
@@ -13130,90 +12979,61 @@ func quernHostTensorS8(r *host.Run) {
 				first4 := (threadZ*1 + threadY) * 256
 //line tensor.go:240:30000
 				quernRow3TensorS8(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+//line tensor.go:241
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
 		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
 			if r.Halted() {
-//line tensor.go:235
+//line tensor.go:235:30000
 				r.Halt()
+//line tensor.go:236:30000
 			}
-//line tensor.go:236
+//line tensor.go:236:30000
 			if step >= 0 {
 //line tensor.go:237:30000
 			}
 //line tensor.go:240:30000
 			next = step + 3 - 1
-//line tensor.go:241:30000
+//line tensor.go:241
 			start2 := next % 3 * size4
-//line tensor.go:242:30000
 			start3 := next * 8
-//line tensor.go:243:30000
 			for threadZ := range 1 {
-//line tensor.go:244:30000
 				for threadY := range 1 {
-//line tensor.go:245:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
 					quernRow4TensorS8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
+//line tensor.go:244
 			if step >= 0 {
-//line tensor.go:245:30000
 				t54 = step % 3 * size4
-//line tensor.go:246:30000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
+//line tensor.go:245
 				from = lines[t54:]
-//line tensor.go:249:30000
+//line tensor.go:249
 				kk = 0
-//line tensor.go:250:30000
 				for threadZ := range 1 {
-//line tensor.go:251:30000
 					for threadY := range 1 {
-//line tensor.go:252:30000
 						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
 						quernRow5TensorS8(r, fas, first6, fbs)
-//line tensor.go:254:30000
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
 				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
 					if r.Halted() {
-//line tensor.go:249:30000
+//line tensor.go:249
 						r.Halt()
-//line tensor.go:250:30000
 					}
-//line tensor.go:250:30000
+//line tensor.go:250
 					now = kk % 2
-//line tensor.go:251:30000
 					i3 = 0
-//line tensor.go:252:30000
 					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
+//line tensor.go:252
 						t62 = from
-//line tensor.go:253:30000
 						start4 := i3 * 16
-//line tensor.go:254:30000
 						start5 := kk * 2
-//line tensor.go:255:30000
 						for threadZ := range 1 {
-//line tensor.go:256:30000
 							for threadY := range 1 {
-//line tensor.go:257:30000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
 								first7 := (threadZ*1 + threadY) * 256
 //line tensor.go:259:30000
 								quernRow6TensorS8(r, givens, first7, start4, start5, t62)
@@ -13239,23 +13059,17 @@ func quernHostTensorS8(r *host.Run) {
 						}
 //line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
+//line tensor.go:254
 					j = 0
-//line tensor.go:255:30000
 					for ; j < t122; j++ {
-//line tensor.go:256:30000
 						if r.Halted() {
-//line tensor.go:254:30000
+//line tensor.go:254
 							r.Halt()
-//line tensor.go:255:30000
 						}
-//line tensor.go:255:30000
+//line tensor.go:255
 						t132 = now
-//line tensor.go:256:30000
 						t142 = 2 * j
-//line tensor.go:257:30000
 						t152 = now
-//line tensor.go:258:30000
 						t162 = 2*j + 1
 //line tensor.go:259:30000
 						t172 = from
@@ -13295,17 +13109,15 @@ func quernHostTensorS8(r *host.Run) {
 						}
 //line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
+//line tensor.go:257
 					i4 = 0
-//line tensor.go:258:30000
 					for ; i4 < 4; i4++ {
 //line tensor.go:259:30000
 						if r.Halted() {
-//line tensor.go:257:30000
+//line tensor.go:257
 							r.Halt()
-//line tensor.go:258:30000
 						}
-//line tensor.go:258:30000
+//line tensor.go:258
 						j2 = 0
 //line tensor.go:259:30000
 						for ; j2 < t232; j2++ {
@@ -13369,29 +13181,23 @@ func quernHostTensorS8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13373:1
+//line quern_gen.go:13185:1
 func quernRow1TensorS8(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
+//line tensor.go:184
 		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
 		row2 := row
-//line tensor.go:186:30000
 		column2 := column
-//line tensor.go:187:30000
 		rowRow[threadX] = row2
-//line tensor.go:188:30000
 		columnRow[threadX] = column2
-//line tensor.go:189:30000
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:13395:1
+//line quern_gen.go:13201:1
 func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -13401,7 +13207,7 @@ func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows, columns [
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
+//line tensor.go:187
 		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:114:30000
 		*x = result0
@@ -13411,7 +13217,7 @@ func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows, columns [
 }
 
 //go:noinline
-//line quern_gen.go:13415:1
+//line quern_gen.go:13221:1
 func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -13422,15 +13228,17 @@ func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, counts []int, s
 		sum := &sumRow[threadX]
 //line tensor.go:196:30000
 		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+//line tensor.go:234:30000
 		*sum = [4][8]kernel.Accumulator[int32]{}
+//line tensor.go:235:30000
 		countRow[threadX] = count
+//line tensor.go:236:30000
 	}
 //line tensor.go:237:30000
 }
 
 //go:noinline
-//line quern_gen.go:13434:1
+//line quern_gen.go:13242:1
 func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][16]int8, start3, elements, stepA, lda int, a []int8, t43, stepB, ldb int, b []int8) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
@@ -13486,8 +13294,9 @@ func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 					if x.row+l < x.m {
 //line tensor.go:214:30000
 						n2 = x.end - k2
-//line tensor.go:215
+//line tensor.go:215:30000
 					}
+//line tensor.go:216:30000
 					n3 := n2
 //line tensor.go:118:30000
 					t14 := place
@@ -13503,21 +13312,27 @@ func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 				}
 //line tensor.go:120:30000
 			}
-//line tensor.go:219
+//line tensor.go:219:30000
 			for i2 := 0; i2 < t43; i2++ {
+//line tensor.go:220:30000
 				if r.Halted() {
-//line tensor.go:219
+//line tensor.go:219:30000
 					r.Halt()
+//line tensor.go:220:30000
 				}
-//line tensor.go:220
+//line tensor.go:220:30000
 				l2 := at + i2*32
+//line tensor.go:221:30000
 				t52 := to
+//line tensor.go:222:30000
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
+//line tensor.go:221:30000
 				_ = t52[t6]
-//line tensor.go:221
+//line tensor.go:221:30000
 				place2 := &t52[t6]
+//line tensor.go:222:30000
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
+//line tensor.go:223:30000
 				if x.column+l2 < x.n && k2+elements <= x.end {
 //line tensor.go:117:30000
 					t15 := place2
@@ -13529,11 +13344,15 @@ func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 					*t15 = *(*[16]int8)(t34)
 //line tensor.go:118:30000
 				} else {
-//line tensor.go:225
+//line tensor.go:225:30000
 					n4 := 0
+//line tensor.go:226:30000
 					if x.column+l2 < x.n {
+//line tensor.go:227:30000
 						n4 = x.end - k2
+//line tensor.go:228:30000
 					}
+//line tensor.go:229:30000
 					n5 := n4
 //line tensor.go:119:30000
 					t16 := place2
@@ -13557,47 +13376,41 @@ func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 }
 
 //go:noinline
-//line quern_gen.go:13561:1
+//line quern_gen.go:13380:1
 func quernRow5TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first6 int, fbs [][2][8]kernel.MatrixB[int8]) {
 	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first6:])
 	for threadX := range 256 {
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+//line tensor.go:247
 		*fa = [2][4]kernel.MatrixA[int8]{}
-//line tensor.go:248:30000
 		*fb = [2][8]kernel.MatrixB[int8]{}
-//line tensor.go:249:30000
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:13578:1
+//line quern_gen.go:13394:1
 func quernRow6TensorS8(r *host.Run, givens []*[16]int8, first7, start4, start5 int, t62 [][16]int8) {
 	givenRow := (*[256]*[16]int8)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
+		warp := (threadX + first7) >> 5
 		t35 := warp / 4 * 64
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:252:30000
+		t17 := (threadX + first7) & 31 % 16
+		t27 := (threadX + first7) & 31 / 16
+//line tensor.go:252
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
+//line tensor.go:252
 		_ = t62[t7]
-//line tensor.go:252:30000
+//line tensor.go:252
 		given := &t62[t7]
-//line tensor.go:253:30000
 		givenRow[threadX] = given
-//line tensor.go:254:30000
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:13601:1
+//line quern_gen.go:13414:1
 func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
@@ -13611,44 +13424,38 @@ func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
+//line tensor.go:252
 		fa[now][i3] = kernel.MatrixA[int8]{word, word2, word3, word4}
-//line tensor.go:253:30000
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:13623:1
+//line quern_gen.go:13434:1
 func quernRow8TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first9 int, givens2 []*[16]int8, t132, t142, t152, t162, wide, start6, start7 int, t172 [][16]int8) {
 	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first9:])
 	givenRow2 := (*[256]*[16]int8)(givens2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first9) >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:255:30000
+		t17 := (threadX + first9) & 31 % 16
+		t27 := (threadX + first9) & 31 / 16
+//line tensor.go:255
 		_ = fb[t132][t142]
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = fb[t152][t162]
-//line tensor.go:256:30000
 		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = t172[t18]
-//line tensor.go:255:30000
+//line tensor.go:255
 		given2 := &t172[t18]
-//line tensor.go:256:30000
 		givenRow2[threadX] = given2
-//line tensor.go:257:30000
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:13652:1
+//line quern_gen.go:13459:1
 func quernRow9TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
@@ -13662,17 +13469,15 @@ func quernRow9TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first10 in
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t132][t142] = kernel.MatrixB[int8]{word5, word6}
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t152][t162] = kernel.MatrixB[int8]{word7, word8}
-//line tensor.go:256:30000
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:13676:1
+//line quern_gen.go:13481:1
 func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[int8], fbs [][2][8]kernel.MatrixB[int8], t24s []kernel.MatrixA[int8], t25s []kernel.MatrixB[int8], t26s []kernel.Accumulator[int32], now, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first11:])
@@ -13700,7 +13505,7 @@ func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:13704:1
+//line quern_gen.go:13509:1
 func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2, sums3, sums4, sums5 []int32, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
 	sumRow2 := (*[256]int32)(sums2[first12:])
@@ -13722,7 +13527,7 @@ func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:13726:1
+//line quern_gen.go:13531:1
 func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31, wide, ldc, stepC int, alpha, beta int32, c []int32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
@@ -13730,9 +13535,9 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first13) >> 5
 		t35 := warp / 4 * 64
-		at4 := threadX & 31 & 3 << 1
+		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -13749,7 +13554,7 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := threadX&31>>2 + t322>>1<<3
+					result02 := (threadX+first13)&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -13787,7 +13592,7 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 //line tensor.go:280:30000
 }
 
-//line quern_gen.go:13791:1
+//line quern_gen.go:13596:1
 func quernPlainTensorU8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[int32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -13873,47 +13678,30 @@ func quernHostTensorU8(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
+//line tensor.go:183
 		t3 = max(size/part, 1)
-//line tensor.go:184:30000
 		parts = t3
-//line tensor.go:185:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
+//line tensor.go:184
 		t4 = blockX % size2
-//line tensor.go:185:30000
 		for threadZ := range 1 {
-//line tensor.go:186:30000
 			for threadY := range 1 {
-//line tensor.go:187:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
 				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
 				quernRow1TensorU8(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
+//line tensor.go:185
 		rest = blockX / size2
-//line tensor.go:186:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
+//line tensor.go:186
 		first2 = rest % parts * part
-//line tensor.go:187:30000
 		start := min(first2+part, k)
-//line tensor.go:188:30000
 		for threadZ := range 1 {
-//line tensor.go:189:30000
 			for threadY := range 1 {
-//line tensor.go:190:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
 				quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
 //line tensor.go:193:30000
 			}
@@ -13923,8 +13711,9 @@ func quernHostTensorU8(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:129:30000
 		lines = lines2[:]
-//line tensor.go:235
+//line tensor.go:235:30000
 		step = -2
+//line tensor.go:236:30000
 		for threadZ := range 1 {
 //line tensor.go:237:30000
 			for threadY := range 1 {
@@ -13934,90 +13723,61 @@ func quernHostTensorU8(r *host.Run) {
 				first4 := (threadZ*1 + threadY) * 256
 //line tensor.go:240:30000
 				quernRow3TensorU8(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+//line tensor.go:241
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
 		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
 			if r.Halted() {
-//line tensor.go:235
+//line tensor.go:235:30000
 				r.Halt()
+//line tensor.go:236:30000
 			}
-//line tensor.go:236
+//line tensor.go:236:30000
 			if step >= 0 {
 //line tensor.go:237:30000
 			}
 //line tensor.go:240:30000
 			next = step + 3 - 1
-//line tensor.go:241:30000
+//line tensor.go:241
 			start2 := next % 3 * size4
-//line tensor.go:242:30000
 			start3 := next * 8
-//line tensor.go:243:30000
 			for threadZ := range 1 {
-//line tensor.go:244:30000
 				for threadY := range 1 {
-//line tensor.go:245:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
 					quernRow4TensorU8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
+//line tensor.go:244
 			if step >= 0 {
-//line tensor.go:245:30000
 				t54 = step % 3 * size4
-//line tensor.go:246:30000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
+//line tensor.go:245
 				from = lines[t54:]
-//line tensor.go:249:30000
+//line tensor.go:249
 				kk = 0
-//line tensor.go:250:30000
 				for threadZ := range 1 {
-//line tensor.go:251:30000
 					for threadY := range 1 {
-//line tensor.go:252:30000
 						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
 						quernRow5TensorU8(r, fas, first6, fbs)
-//line tensor.go:254:30000
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
 				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
 					if r.Halted() {
-//line tensor.go:249:30000
+//line tensor.go:249
 						r.Halt()
-//line tensor.go:250:30000
 					}
-//line tensor.go:250:30000
+//line tensor.go:250
 					now = kk % 2
-//line tensor.go:251:30000
 					i3 = 0
-//line tensor.go:252:30000
 					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
+//line tensor.go:252
 						t62 = from
-//line tensor.go:253:30000
 						start4 := i3 * 16
-//line tensor.go:254:30000
 						start5 := kk * 2
-//line tensor.go:255:30000
 						for threadZ := range 1 {
-//line tensor.go:256:30000
 							for threadY := range 1 {
-//line tensor.go:257:30000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
 								first7 := (threadZ*1 + threadY) * 256
 //line tensor.go:259:30000
 								quernRow6TensorU8(r, givens, first7, start4, start5, t62)
@@ -14043,23 +13803,17 @@ func quernHostTensorU8(r *host.Run) {
 						}
 //line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
+//line tensor.go:254
 					j = 0
-//line tensor.go:255:30000
 					for ; j < t122; j++ {
-//line tensor.go:256:30000
 						if r.Halted() {
-//line tensor.go:254:30000
+//line tensor.go:254
 							r.Halt()
-//line tensor.go:255:30000
 						}
-//line tensor.go:255:30000
+//line tensor.go:255
 						t132 = now
-//line tensor.go:256:30000
 						t142 = 2 * j
-//line tensor.go:257:30000
 						t152 = now
-//line tensor.go:258:30000
 						t162 = 2*j + 1
 //line tensor.go:259:30000
 						t172 = from
@@ -14099,17 +13853,15 @@ func quernHostTensorU8(r *host.Run) {
 						}
 //line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
+//line tensor.go:257
 					i4 = 0
-//line tensor.go:258:30000
 					for ; i4 < 4; i4++ {
 //line tensor.go:259:30000
 						if r.Halted() {
-//line tensor.go:257:30000
+//line tensor.go:257
 							r.Halt()
-//line tensor.go:258:30000
 						}
-//line tensor.go:258:30000
+//line tensor.go:258
 						j2 = 0
 //line tensor.go:259:30000
 						for ; j2 < t232; j2++ {
@@ -14173,29 +13925,23 @@ func quernHostTensorU8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14177:1
+//line quern_gen.go:13929:1
 func quernRow1TensorU8(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
+//line tensor.go:184
 		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
 		row2 := row
-//line tensor.go:186:30000
 		column2 := column
-//line tensor.go:187:30000
 		rowRow[threadX] = row2
-//line tensor.go:188:30000
 		columnRow[threadX] = column2
-//line tensor.go:189:30000
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:14199:1
+//line quern_gen.go:13945:1
 func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -14205,17 +13951,17 @@ func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows, columns [
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
+//line tensor.go:187
 		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:128:30000
 		*x = result0
 //line tensor.go:129:30000
 	}
-//line tensor.go:130
+//line tensor.go:130:30000
 }
 
 //go:noinline
-//line quern_gen.go:14219:1
+//line quern_gen.go:13965:1
 func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -14226,15 +13972,17 @@ func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, counts []int, s
 		sum := &sumRow[threadX]
 //line tensor.go:196:30000
 		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+//line tensor.go:234:30000
 		*sum = [4][8]kernel.Accumulator[int32]{}
+//line tensor.go:235:30000
 		countRow[threadX] = count
+//line tensor.go:236:30000
 	}
 //line tensor.go:237:30000
 }
 
 //go:noinline
-//line quern_gen.go:14238:1
+//line quern_gen.go:13986:1
 func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][16]uint8, start3, elements, stepA, lda int, a []uint8, t43, stepB, ldb int, b []uint8) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
@@ -14274,13 +14022,15 @@ func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 				at2 := x.batch*stepA + (x.row+l)*lda + k2
 //line tensor.go:210:30000
 				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:130
+//line tensor.go:130:30000
 					t13 := place
+//line tensor.go:131
 					t23 := at2
-//line tensor.go:130
+//line tensor.go:130:30000
 					t33 := a[t23:]
-//line tensor.go:130
+//line tensor.go:130:30000
 					*t13 = *(*[16]uint8)(t33)
+//line tensor.go:131
 				} else {
 //line tensor.go:212:30000
 					n2 := 0
@@ -14288,8 +14038,9 @@ func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 					if x.row+l < x.m {
 //line tensor.go:214:30000
 						n2 = x.end - k2
-//line tensor.go:215
+//line tensor.go:215:30000
 					}
+//line tensor.go:216:30000
 					n3 := n2
 //line tensor.go:132
 					t14 := place
@@ -14301,21 +14052,27 @@ func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 					partOf[uint8](t24, a, t42, t5)
 				}
 			}
-//line tensor.go:219
+//line tensor.go:219:30000
 			for i2 := 0; i2 < t43; i2++ {
+//line tensor.go:220:30000
 				if r.Halted() {
-//line tensor.go:219
+//line tensor.go:219:30000
 					r.Halt()
+//line tensor.go:220:30000
 				}
-//line tensor.go:220
+//line tensor.go:220:30000
 				l2 := at + i2*32
+//line tensor.go:221:30000
 				t52 := to
+//line tensor.go:222:30000
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
+//line tensor.go:221:30000
 				_ = t52[t6]
-//line tensor.go:221
+//line tensor.go:221:30000
 				place2 := &t52[t6]
+//line tensor.go:222:30000
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
+//line tensor.go:223:30000
 				if x.column+l2 < x.n && k2+elements <= x.end {
 //line tensor.go:131
 					t15 := place2
@@ -14325,11 +14082,15 @@ func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 //line tensor.go:131
 					*t15 = *(*[16]uint8)(t34)
 				} else {
-//line tensor.go:225
+//line tensor.go:225:30000
 					n4 := 0
+//line tensor.go:226:30000
 					if x.column+l2 < x.n {
+//line tensor.go:227:30000
 						n4 = x.end - k2
+//line tensor.go:228:30000
 					}
+//line tensor.go:229:30000
 					n5 := n4
 //line tensor.go:133
 					t16 := place2
@@ -14342,53 +14103,46 @@ func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 				}
 			}
 		}
-//line tensor.go:137:30000
 	}
 //line tensor.go:138:30000
 }
 
 //go:noinline
-//line quern_gen.go:14352:1
+//line quern_gen.go:14112:1
 func quernRow5TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first6 int, fbs [][2][8]kernel.MatrixB[uint8]) {
 	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first6:])
 	for threadX := range 256 {
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+//line tensor.go:247
 		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:248:30000
 		*fb = [2][8]kernel.MatrixB[uint8]{}
-//line tensor.go:249:30000
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:14369:1
+//line quern_gen.go:14126:1
 func quernRow6TensorU8(r *host.Run, givens []*[16]uint8, first7, start4, start5 int, t62 [][16]uint8) {
 	givenRow := (*[256]*[16]uint8)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := threadX >> 5
+		warp := (threadX + first7) >> 5
 		t35 := warp / 4 * 64
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:252:30000
+		t17 := (threadX + first7) & 31 % 16
+		t27 := (threadX + first7) & 31 / 16
+//line tensor.go:252
 		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
+//line tensor.go:252
 		_ = t62[t7]
-//line tensor.go:252:30000
+//line tensor.go:252
 		given := &t62[t7]
-//line tensor.go:253:30000
 		givenRow[threadX] = given
-//line tensor.go:254:30000
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:14392:1
+//line quern_gen.go:14146:1
 func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
@@ -14402,44 +14156,38 @@ func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 in
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
+//line tensor.go:252
 		fa[now][i3] = kernel.MatrixA[uint8]{word, word2, word3, word4}
-//line tensor.go:253:30000
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:14414:1
+//line quern_gen.go:14166:1
 func quernRow8TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first9 int, givens2 []*[16]uint8, t132, t142, t152, t162, wide, start6, start7 int, t172 [][16]uint8) {
 	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first9:])
 	givenRow2 := (*[256]*[16]uint8)(givens2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first9) >> 5
 		t45 := warp % 4 * 32 * wide
-		t17 := threadX & 31 % 16
-		t27 := threadX & 31 / 16
-//line tensor.go:255:30000
+		t17 := (threadX + first9) & 31 % 16
+		t27 := (threadX + first9) & 31 / 16
+//line tensor.go:255
 		_ = fb[t132][t142]
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = fb[t152][t162]
-//line tensor.go:256:30000
 		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
+//line tensor.go:255
 		_ = t172[t18]
-//line tensor.go:255:30000
+//line tensor.go:255
 		given2 := &t172[t18]
-//line tensor.go:256:30000
 		givenRow2[threadX] = given2
-//line tensor.go:257:30000
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:14443:1
+//line quern_gen.go:14191:1
 func quernRow9TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
@@ -14453,17 +14201,15 @@ func quernRow9TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first10 i
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t132][t142] = kernel.MatrixB[uint8]{word5, word6}
-//line tensor.go:255:30000
+//line tensor.go:255
 		fb[t152][t162] = kernel.MatrixB[uint8]{word7, word8}
-//line tensor.go:256:30000
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:14467:1
+//line quern_gen.go:14213:1
 func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][8]kernel.MatrixB[uint8], t24s []kernel.MatrixA[uint8], t25s []kernel.MatrixB[uint8], t26s []kernel.Accumulator[int32], now, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
@@ -14491,7 +14237,7 @@ func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:14495:1
+//line quern_gen.go:14241:1
 func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2, sums3, sums4, sums5 []int32, i4, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
 	sumRow2 := (*[256]int32)(sums2[first12:])
@@ -14513,7 +14259,7 @@ func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:14517:1
+//line quern_gen.go:14263:1
 func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31, wide, ldc, stepC int, alpha, beta int32, c []int32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
@@ -14521,9 +14267,9 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := threadX >> 5
+		warp := (threadX + first13) >> 5
 		t35 := warp / 4 * 64
-		at4 := threadX & 31 & 3 << 1
+		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
 //line tensor.go:268:30000
 		for i5 := 0; i5 < 4; i5++ {
@@ -14540,7 +14286,7 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 //line tensor.go:271:30000
 					t322 := e
 //line tensor.go:272:30000
-					result02 := threadX&31>>2 + t322>>1<<3
+					result02 := (threadX+first13)&31>>2 + t322>>1<<3
 //line tensor.go:273:30000
 					row3 := x.row + t35 + i5*16 + result02
 //line tensor.go:274:30000
@@ -14555,7 +14301,6 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 					t19 := *x
 					t28 := row3
 					t36 := column3
-//line tensor.go:137:30000
 					t46 := v
 //line tensor.go:134
 					putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c)
@@ -14574,7 +14319,7 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 //line tensor.go:280:30000
 }
 
-//line quern_gen.go:14578:1
+//line quern_gen.go:14323:1
 func quernPlainTranspose_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14649,7 +14394,7 @@ func quernHostTranspose_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14653:1
+//line quern_gen.go:14398:1
 func quernRow1Transpose_uint8(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint8, from []uint8, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -14707,7 +14452,7 @@ func quernRow1Transpose_uint8(r *host.Run, iFirst, row, rows, column, columns in
 }
 
 //go:noinline
-//line quern_gen.go:14711:1
+//line quern_gen.go:14456:1
 func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows int, to []uint8, matrix, stepTo, strideTo int, tile *[32][33]uint8) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -14728,10 +14473,11 @@ func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows i
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -14767,7 +14513,7 @@ func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows i
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:14771:1
+//line quern_gen.go:14517:1
 func quernPlainTranspose_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14842,7 +14588,7 @@ func quernHostTranspose_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:14846:1
+//line quern_gen.go:14592:1
 func quernRow1Transpose_uint16(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint16, from []uint16, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -14900,7 +14646,7 @@ func quernRow1Transpose_uint16(r *host.Run, iFirst, row, rows, column, columns i
 }
 
 //go:noinline
-//line quern_gen.go:14904:1
+//line quern_gen.go:14650:1
 func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows int, to []uint16, matrix, stepTo, strideTo int, tile *[32][33]uint16) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -14921,10 +14667,11 @@ func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows 
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -14960,7 +14707,7 @@ func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows 
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:14964:1
+//line quern_gen.go:14711:1
 func quernPlainTranspose_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -15035,7 +14782,7 @@ func quernHostTranspose_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15039:1
+//line quern_gen.go:14786:1
 func quernRow1Transpose_uint32(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint32, from []uint32, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -15093,7 +14840,7 @@ func quernRow1Transpose_uint32(r *host.Run, iFirst, row, rows, column, columns i
 }
 
 //go:noinline
-//line quern_gen.go:15097:1
+//line quern_gen.go:14844:1
 func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows int, to []uint32, matrix, stepTo, strideTo int, tile *[32][33]uint32) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -15114,10 +14861,11 @@ func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows 
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -15153,7 +14901,7 @@ func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows 
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:15157:1
+//line quern_gen.go:14905:1
 func quernPlainTranspose_uint64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint64](r, 6), host.Slice[uint64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -15228,7 +14976,7 @@ func quernHostTranspose_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15232:1
+//line quern_gen.go:14980:1
 func quernRow1Transpose_uint64(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint64, from []uint64, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -15286,7 +15034,7 @@ func quernRow1Transpose_uint64(r *host.Run, iFirst, row, rows, column, columns i
 }
 
 //go:noinline
-//line quern_gen.go:15290:1
+//line quern_gen.go:15038:1
 func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows int, to []uint64, matrix, stepTo, strideTo int, tile *[32][33]uint64) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -15307,10 +15055,11 @@ func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows 
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:36:40000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
 //line transpose.go:37:40000
@@ -15346,7 +15095,7 @@ func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows 
 //line transpose.go:43:40000
 }
 
-//line quern_gen.go:15350:1
+//line quern_gen.go:15099:1
 func quernPlainTransposeSquare_uint8(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint8(t, v0, v1, v2) })
@@ -15423,7 +15172,7 @@ func quernHostTransposeSquare_uint8(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15427:1
+//line quern_gen.go:15176:1
 func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint8, data []uint8, stride int, upper *[32][33]uint8) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15539,7 +15288,7 @@ func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, low
 }
 
 //go:noinline
-//line quern_gen.go:15543:1
+//line quern_gen.go:15292:1
 func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, data []uint8, stride int, upper, lower *[32][33]uint8) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15567,10 +15316,11 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -15620,13 +15370,15 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
+//line transpose.go:88:40000
+							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -15662,7 +15414,7 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:15666:1
+//line quern_gen.go:15418:1
 func quernPlainTransposeSquare_uint16(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint16](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint16(t, v0, v1, v2) })
@@ -15739,7 +15491,7 @@ func quernHostTransposeSquare_uint16(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:15743:1
+//line quern_gen.go:15495:1
 func quernRow1TransposeSquare_uint16(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint16, data []uint16, stride int, upper *[32][33]uint16) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15855,7 +15607,7 @@ func quernRow1TransposeSquare_uint16(r *host.Run, iFirst, row, n, column int, lo
 }
 
 //go:noinline
-//line quern_gen.go:15859:1
+//line quern_gen.go:15611:1
 func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, data []uint16, stride int, upper, lower *[32][33]uint16) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15883,10 +15635,11 @@ func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, d
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -15936,13 +15689,15 @@ func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
+//line transpose.go:88:40000
+							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -15978,7 +15733,7 @@ func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:15982:1
+//line quern_gen.go:15737:1
 func quernPlainTransposeSquare_uint32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint32(t, v0, v1, v2) })
@@ -16055,7 +15810,7 @@ func quernHostTransposeSquare_uint32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16059:1
+//line quern_gen.go:15814:1
 func quernRow1TransposeSquare_uint32(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint32, data []uint32, stride int, upper *[32][33]uint32) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16171,7 +15926,7 @@ func quernRow1TransposeSquare_uint32(r *host.Run, iFirst, row, n, column int, lo
 }
 
 //go:noinline
-//line quern_gen.go:16175:1
+//line quern_gen.go:15930:1
 func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, data []uint32, stride int, upper, lower *[32][33]uint32) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16199,10 +15954,11 @@ func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, d
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -16252,13 +16008,15 @@ func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
+//line transpose.go:88:40000
+							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -16294,7 +16052,7 @@ func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:16298:1
+//line quern_gen.go:16056:1
 func quernPlainTransposeSquare_uint64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint64(t, v0, v1, v2) })
@@ -16371,7 +16129,7 @@ func quernHostTransposeSquare_uint64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16375:1
+//line quern_gen.go:16133:1
 func quernRow1TransposeSquare_uint64(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint64, data []uint64, stride int, upper *[32][33]uint64) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16487,7 +16245,7 @@ func quernRow1TransposeSquare_uint64(r *host.Run, iFirst, row, n, column int, lo
 }
 
 //go:noinline
-//line quern_gen.go:16491:1
+//line quern_gen.go:16249:1
 func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, data []uint64, stride int, upper, lower *[32][33]uint64) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16515,10 +16273,11 @@ func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, d
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
+							r.ThreadIdx.X = threadX
 //line transpose.go:69:40000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
 //line transpose.go:70:40000
@@ -16568,13 +16327,15 @@ func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:83:40000
 					}
 //line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
 //line transpose.go:85:40000
 						row8 := data[start16:][:count4]
 //line transpose.go:86:40000
 						row9 := lower[:count4]
 //line transpose.go:87:40000
 						for threadX := range count4 {
+//line transpose.go:88:40000
+							r.ThreadIdx.X = threadX
 //line transpose.go:72:40000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
 //line transpose.go:73:40000
@@ -16610,7 +16371,7 @@ func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, d
 //line transpose.go:79:40000
 }
 
-//line quern_gen.go:16614:1
+//line quern_gen.go:16375:1
 func quernPlainTrsm_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float32](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_trsm_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -16665,7 +16426,7 @@ func quernHostTrsm_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16669:1
+//line quern_gen.go:16430:1
 func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, rowA, columnA int, m *[32][32]float32) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
@@ -16729,7 +16490,7 @@ func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, 
 }
 
 //go:noinline
-//line quern_gen.go:16733:1
+//line quern_gen.go:16494:1
 func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []float32, offB, columnB, rowB int, m *[32][32]float32) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
@@ -16849,7 +16610,7 @@ func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []f
 //line trsm.go:57:50000
 }
 
-//line quern_gen.go:16853:1
+//line quern_gen.go:16614:1
 func quernPlainTrsm_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_trsm_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -16904,7 +16665,7 @@ func quernHostTrsm_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:16908:1
+//line quern_gen.go:16669:1
 func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, rowA, columnA int, m *[32][32]float64) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
@@ -16968,7 +16729,7 @@ func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, 
 }
 
 //go:noinline
-//line quern_gen.go:16972:1
+//line quern_gen.go:16733:1
 func quernRow2Trsm_float64(r *host.Run, base, lines, n int, alpha float64, b []float64, offB, columnB, rowB int, m *[32][32]float64) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
@@ -17088,7 +16849,7 @@ func quernRow2Trsm_float64(r *host.Run, base, lines, n int, alpha float64, b []f
 //line trsm.go:57:50000
 }
 
-//line quern_gen.go:17092:1
+//line quern_gen.go:16853:1
 func quernPlainAxpy_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_axpy_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -17159,7 +16920,7 @@ func quernRow1Axpy_float32(r *host.Run, base, n, incY, incX int, y []float32, al
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17163:1
+//line quern_gen.go:16924:1
 func quernHostAxpy_float32_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float32](r, 3)
@@ -17225,7 +16986,7 @@ func quernRow1Axpy_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17229:1
+//line quern_gen.go:16990:1
 func quernPlainAxpy_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_axpy_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -17296,7 +17057,7 @@ func quernRow1Axpy_float64(r *host.Run, base, n, incY, incX int, y []float64, al
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17300:1
+//line quern_gen.go:17061:1
 func quernHostAxpy_float64_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float64](r, 3)
@@ -17362,7 +17123,7 @@ func quernRow1Axpy_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 //line vector.go:24:60000
 }
 
-//line quern_gen.go:17366:1
+//line quern_gen.go:17127:1
 func quernPlainScal_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scal_float32(t, v0, v1, v2, v3) })
@@ -17447,7 +17208,7 @@ func quernRow1Scal_float32(r *host.Run, base, n, incX int, alpha float32, x []fl
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17451:1
+//line quern_gen.go:17212:1
 func quernHostScal_float32_incX_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float32](r, 2)
@@ -17527,7 +17288,7 @@ func quernRow1Scal_float32_incX_1(r *host.Run, base, n, incX2 int, alpha float32
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17531:1
+//line quern_gen.go:17292:1
 func quernPlainScal_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scal_float64(t, v0, v1, v2, v3) })
@@ -17612,7 +17373,7 @@ func quernRow1Scal_float64(r *host.Run, base, n, incX int, alpha float64, x []fl
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17616:1
+//line quern_gen.go:17377:1
 func quernHostScal_float64_incX_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float64](r, 2)
@@ -17692,7 +17453,7 @@ func quernRow1Scal_float64_incX_1(r *host.Run, base, n, incX2 int, alpha float64
 //line vector.go:37:60000
 }
 
-//line quern_gen.go:17696:1
+//line quern_gen.go:17457:1
 func quernPlainCopyVector_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float32(t, v0, v1, v2, v3, v4) })
@@ -17762,7 +17523,7 @@ func quernRow1CopyVector_float32(r *host.Run, base, n, incY, incX int, y, x []fl
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17766:1
+//line quern_gen.go:17527:1
 func quernHostCopyVector_float32_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	x := host.Slice[float32](r, 3)
@@ -17827,7 +17588,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17831:1
+//line quern_gen.go:17592:1
 func quernPlainCopyVector_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float64(t, v0, v1, v2, v3, v4) })
@@ -17897,7 +17658,7 @@ func quernRow1CopyVector_float64(r *host.Run, base, n, incY, incX int, y, x []fl
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17901:1
+//line quern_gen.go:17662:1
 func quernHostCopyVector_float64_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	x := host.Slice[float64](r, 3)
@@ -17962,7 +17723,7 @@ func quernRow1CopyVector_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX
 //line vector.go:46:60000
 }
 
-//line quern_gen.go:17966:1
+//line quern_gen.go:17727:1
 func quernPlainSwap_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_swap_float32(t, v0, v1, v2, v3, v4) })
@@ -18076,7 +17837,7 @@ func quernRow1Swap_float32(r *host.Run, base, n, incX, incY int, x, y []float32,
 //line vector.go:56:60000
 }
 
-//line quern_gen.go:18080:1
+//line quern_gen.go:17841:1
 func quernPlainSwap_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_swap_float64(t, v0, v1, v2, v3, v4) })
@@ -18190,7 +17951,7 @@ func quernRow1Swap_float64(r *host.Run, base, n, incX, incY int, x, y []float64,
 //line vector.go:56:60000
 }
 
-//line quern_gen.go:18194:1
+//line quern_gen.go:17955:1
 func quernPlainRot_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_rot_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -18322,7 +18083,7 @@ func quernRow1Rot_float32(r *host.Run, base, n, incX, incY int, x, y []float32, 
 //line vector.go:67:60000
 }
 
-//line quern_gen.go:18326:1
+//line quern_gen.go:18087:1
 func quernPlainRot_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_rot_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -18454,7 +18215,7 @@ func quernRow1Rot_float64(r *host.Run, base, n, incX, incY int, x, y []float64, 
 //line vector.go:67:60000
 }
 
-//line quern_gen.go:18458:1
+//line quern_gen.go:18219:1
 func quernPlainAxpyCPU_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float32(t, v0, v1, v2, v3) })
@@ -18493,7 +18254,7 @@ func quernRow1AxpyCPU_float32(r *host.Run, y []float32, from, to int, x []float3
 //line vector.go:79:60000
 }
 
-//line quern_gen.go:18497:1
+//line quern_gen.go:18258:1
 func quernPlainAxpyCPU_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float64(t, v0, v1, v2, v3) })

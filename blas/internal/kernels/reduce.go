@@ -1,6 +1,10 @@
 package kernels
 
-import "quern.dev/kernel"
+import (
+	"unsafe"
+
+	"quern.dev/kernel"
+)
 
 // Sums over vectors take two launches: each block of the first one reduces one chunk of the
 // vector, a single block of the second one reduces the results of the blocks. The chunks
@@ -15,7 +19,10 @@ const (
 	ReduceBlocks = 1024
 )
 
-// chunkOf returns the elements of the block.
+// A thread adds up quads of elements. The last elements of a vector that are no quad have a
+// thread each.
+
+// chunkOf returns the elements of the block; from is a multiple of 4.
 func chunkOf(t kernel.Thread, n, chunk int) (from, to int) {
 	from = t.BlockIdx.X * chunk
 	return from, min(from+chunk, n)
@@ -23,17 +30,19 @@ func chunkOf(t kernel.Thread, n, chunk int) (from, to int) {
 
 // dot writes to partial[b] the sum of x*y over the chunk of block b.
 //
-//quern:kernel block=ReduceThreads specialise=incX:1 specialise=incY:1 instantiate=float32,float64 only=gpu
+//quern:kernel block=ReduceThreads specialise=incX:1 specialise=incY:1 instantiate=float32,float64 unchecked only=gpu
 func dot[T Float](t kernel.Thread, n, chunk, incX, incY int, x, y, partial []T) {
 	warps := kernel.Shared[[ReduceThreads / 32]T](t)
 	from, to := chunkOf(t, n, chunk)
 	var sum [4]T
-	for i := from + t.ThreadIdx.X*4; i < to; i += 4 * ReduceThreads {
+	for q := from/4 + t.ThreadIdx.X; q < to/4; q += ReduceThreads {
+		at := q * 4
 		for j := range 4 {
-			if i+j < to {
-				sum[j] += x[place(i+j, n, incX)] * y[place(i+j, n, incY)]
-			}
+			sum[j] += x[place(at+j, n, incX)] * y[place(at+j, n, incY)]
 		}
+	}
+	if i := to/4*4 + t.ThreadIdx.X; i < to {
+		sum[0] += x[place(i, n, incX)] * y[place(i, n, incY)]
 	}
 	total := blockSum(t, warps, (sum[0]+sum[1])+(sum[2]+sum[3]))
 	if t.ThreadIdx.X == 0 {
@@ -44,17 +53,19 @@ func dot[T Float](t kernel.Thread, n, chunk, incX, incY int, x, y, partial []T) 
 // asum writes to partial[b] the sum of |x| over the chunk of block b. It also adds up such
 // sums.
 //
-//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 only=gpu
+//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 unchecked only=gpu
 func asum[T Float](t kernel.Thread, n, chunk, inc int, x, partial []T) {
 	warps := kernel.Shared[[ReduceThreads / 32]T](t)
 	from, to := chunkOf(t, n, chunk)
 	var sum [4]T
-	for i := from + t.ThreadIdx.X*4; i < to; i += 4 * ReduceThreads {
+	for q := from/4 + t.ThreadIdx.X; q < to/4; q += ReduceThreads {
+		at := q * 4
 		for j := range 4 {
-			if i+j < to {
-				sum[j] += kernel.Abs(x[place(i+j, n, inc)])
-			}
+			sum[j] += kernel.Abs(x[place(at+j, n, inc)])
 		}
+	}
+	if i := to/4*4 + t.ThreadIdx.X; i < to {
+		sum[0] += kernel.Abs(x[place(i, n, inc)])
 	}
 	total := blockSum(t, warps, (sum[0]+sum[1])+(sum[2]+sum[3]))
 	if t.ThreadIdx.X == 0 {
@@ -117,6 +128,16 @@ func (s *Squares) add(v float64) {
 	}
 }
 
+// addSquare is add for both types. Squares of float32 are neither large nor small.
+func addSquare[T Float](s *Squares, v T) {
+	w := float64(v)
+	if int(unsafe.Sizeof(v)) == 4 {
+		s.Medium += w * w
+		return
+	}
+	s.add(w)
+}
+
 // root returns the square root of the sum.
 func (s Squares) root() float64 {
 	switch {
@@ -141,19 +162,24 @@ func (s Squares) root() float64 {
 
 // squares writes to partial[b] the sum of the squares of the chunk of block b.
 //
-//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 only=gpu
+//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 unchecked only=gpu
 func squares[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Squares) {
 	warps := kernel.Shared[[ReduceThreads / 32]Squares](t)
 	from, to := chunkOf(t, n, chunk)
-	var sum Squares
-	for i := from + t.ThreadIdx.X*4; i < to; i += 4 * ReduceThreads {
+	var sum [4]Squares
+	for q := from/4 + t.ThreadIdx.X; q < to/4; q += ReduceThreads {
+		at := q * 4
 		for j := range 4 {
-			if i+j < to {
-				sum.add(float64(x[place(i+j, n, inc)]))
-			}
+			addSquare(&sum[j], x[place(at+j, n, inc)])
 		}
 	}
-	total := blockSquares(t, warps, sum)
+	if i := to/4*4 + t.ThreadIdx.X; i < to {
+		addSquare(&sum[0], x[place(i, n, inc)])
+	}
+	for j := range 3 {
+		sum[0].merge(sum[j+1])
+	}
+	total := blockSquares(t, warps, sum[0])
 	if t.ThreadIdx.X == 0 {
 		partial[t.BlockIdx.X] = total
 	}
@@ -211,7 +237,7 @@ func (l *Largest[T]) take(o Largest[T]) {
 
 // largest writes to partial[b] the largest element of the chunk of block b.
 //
-//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 only=gpu
+//quern:kernel block=ReduceThreads specialise=inc:1 instantiate=float32,float64 unchecked only=gpu
 func largest[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Largest[T]) {
 	warps := kernel.Shared[[ReduceThreads / 32]Largest[T]](t)
 	from, to := chunkOf(t, n, chunk)

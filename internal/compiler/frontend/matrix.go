@@ -32,7 +32,7 @@ func matrixFormat(t types.Type) (f mma.Format, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	f, ok = map[types.BasicKind]mma.Format{types.Float32: mma.TF32, types.Int8: mma.Int8, types.Uint8: mma.Uint8}[b.Kind()]
+	f, ok = map[types.BasicKind]mma.Format{types.Float32: mma.TF32, types.Float64: mma.Float64, types.Int8: mma.Int8, types.Uint8: mma.Uint8}[b.Kind()]
 	return f, ok
 }
 
@@ -126,17 +126,19 @@ func (fn *function) mma(e *ast.CallExpr, typeArgs []types.Type) ir.Expr {
 	return sum
 }
 
-// matrixBits returns the bits of a matrix element as uint32.
+// matrixBits returns the bits of a matrix element as uint64.
 func matrixBits(x ir.Expr) ir.Expr {
 	switch t := x.Type(); {
+	case t.Kind == ir.Float64:
+		return &ir.Intrinsic{Op: ir.Bitcast, T: ir.TUint64, Args: []ir.Expr{x}}
 	case t.Kind == ir.Float32:
-		return &ir.Intrinsic{Op: ir.Bitcast, T: ir.TUint32, Args: []ir.Expr{x}}
+		x = &ir.Intrinsic{Op: ir.Bitcast, T: ir.TUint32, Args: []ir.Expr{x}}
 	case t.IsHalf():
 		x = &ir.Intrinsic{Op: ir.Bitcast, T: ir.TUint16, Args: []ir.Expr{x}}
 	case t.Kind == ir.Int8:
 		x = &ir.Convert{T: ir.TUint8, X: x}
 	}
-	return &ir.Convert{T: ir.TUint32, X: x}
+	return &ir.Convert{T: ir.TUint64, X: x}
 }
 
 // zeros returns placeholder results of a call with a reported error.

@@ -13,6 +13,7 @@ var mmaFormats = map[[2]mma.Format]WarpOp{
 	{mma.Float16, mma.Float16}:   WarpMMAFloat16,
 	{mma.BFloat16, mma.BFloat16}: WarpMMABFloat16,
 	{mma.TF32, mma.TF32}:         WarpMMATF32,
+	{mma.Float64, mma.Float64}:   WarpMMAFloat64,
 	{mma.Int8, mma.Int8}:         WarpMMAInt8,
 	{mma.Int8, mma.Uint8}:        WarpMMAInt8Uint8,
 	{mma.Uint8, mma.Int8}:        WarpMMAUint8Int8,
@@ -37,8 +38,11 @@ func (op WarpOp) MMAFormats() (a, b mma.Format) {
 
 // MMASum returns the element type of the sum.
 func (op WarpOp) MMASum() *Type {
-	if op >= WarpMMAInt8 {
+	switch {
+	case op >= WarpMMAInt8:
 		return TInt32
+	case op == WarpMMAFloat64:
+		return TFloat64
 	}
 	return TFloat32
 }

@@ -71,6 +71,7 @@ const (
 	WarpMMAFloat16           // (a, b, c): 4 and 2 words, 4 elements of a*b + c
 	WarpMMABFloat16          //
 	WarpMMATF32              //
+	WarpMMAFloat64           //
 	WarpMMAInt8              //
 	WarpMMAInt8Uint8         //
 	WarpMMAUint8Int8         //
@@ -111,6 +112,7 @@ var warpRows = [numWarpOps]struct {
 	WarpMMAFloat16:           {"mmaFloat16", "MMA", "uuuuuuffff", "ffff"},
 	WarpMMABFloat16:          {"mmaBFloat16", "MMA", "uuuuuuffff", "ffff"},
 	WarpMMATF32:              {"mmaTF32", "MMA", "uuuuuuffff", "ffff"},
+	WarpMMAFloat64:           {"mmaFloat64", "MMA", "uuuuuudddd", "dddd"},
 	WarpMMAInt8:              {"mmaInt8", "MMA", "uuuuuussss", "ssss"},
 	WarpMMAInt8Uint8:         {"mmaInt8Uint8", "MMA", "uuuuuussss", "ssss"},
 	WarpMMAUint8Int8:         {"mmaUint8Int8", "MMA", "uuuuuussss", "ssss"},
@@ -165,6 +167,8 @@ func warpType(r rune, t *Type) *Type {
 		return TUint32
 	case 'f':
 		return TFloat32
+	case 'd':
+		return TFloat64
 	case 's':
 		return TInt32
 	}

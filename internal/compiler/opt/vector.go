@@ -22,7 +22,16 @@ func vectorise(k *ir.Kernel) {
 	if len(k.Limits) == 0 {
 		return
 	}
-	v := &vectoriser{kernel: k, uses: countUses(k.Func), aligned: map[int]int64{}}
+	v := &vectoriser{kernel: k, uses: countUses(k.Func), values: map[*ir.Local]ir.Expr{}, aligned: map[int]int64{}}
+	values := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok {
+			if p, ok := a.Dst.(*ir.VarPlace); ok && v.uses[p.Var].once() {
+				v.values[p.Var] = a.Src
+			}
+		}
+		return true
+	}}
+	values.Body(k.Func.Body)
 	k.Func.Body = v.list(k.Func.Body)
 	for i := range k.Func.Params {
 		if a := v.aligned[i]; a > 0 {
@@ -53,7 +62,8 @@ func withLimit(list ir.Limits, l ir.Limit) ir.Limits {
 type vectoriser struct {
 	kernel  *ir.Kernel
 	uses    usages
-	aligned map[int]int64 // required alignment by slice parameter
+	values  map[*ir.Local]ir.Expr // of the variables that have only one
+	aligned map[int]int64         // required alignment by slice parameter
 }
 
 // location is a scalar in memory, relative to other scalars located by the same
@@ -95,7 +105,7 @@ func (v *vectoriser) locate(p ir.Place) (location, bool) {
 			if asConst(q.Index) == nil && inner < 0 {
 				inner, size = l.offset, q.Type().Size()
 			}
-			if q.Check || !l.index(&key, q.Index, q.Type().Size()) {
+			if q.Check || !v.index(&l, &key, q.Index, q.Type().Size()) {
 				return l, false
 			}
 			p = q.X
@@ -108,7 +118,7 @@ func (v *vectoriser) locate(p ir.Place) (location, bool) {
 				inner, size = l.offset, q.Type().Size()
 			}
 			l.param = slices.Index(v.kernel.Func.Params, slice)
-			if l.param < 0 || !l.index(&key, q.Index, q.Type().Size()) {
+			if l.param < 0 || !v.index(&l, &key, q.Index, q.Type().Size()) {
 				return l, false
 			}
 			l.base = fmt.Sprint(l.param, key.String())
@@ -122,7 +132,7 @@ func (v *vectoriser) locate(p ir.Place) (location, bool) {
 }
 
 // index adds index*size to a location.
-func (l *location) index(key *strings.Builder, index ir.Expr, size int64) bool {
+func (v *vectoriser) index(l *location, key *strings.Builder, index ir.Expr, size int64) bool {
 	variable, constant := index, int64(0)
 	if c := asConst(index); c != nil {
 		variable, constant = nil, c.Int64()
@@ -138,7 +148,7 @@ func (l *location) index(key *strings.Builder, index ir.Expr, size int64) bool {
 		return true
 	}
 	fmt.Fprintf(key, " %d*", size)
-	l.align = min(l.align, powerOfTwo(size)*divisor(variable))
+	l.align = min(l.align, powerOfTwo(size)*v.divisor(variable))
 	return l.describe(key, variable)
 }
 
@@ -182,23 +192,27 @@ func (l *location) describe(b *strings.Builder, e ir.Expr) bool {
 }
 
 // divisor returns a power of two, up to 16, that divides an integer.
-func divisor(e ir.Expr) int64 {
+func (v *vectoriser) divisor(e ir.Expr) int64 {
 	switch e := e.(type) {
 	case *ir.Const:
 		return powerOfTwo(e.Int64())
+	case *ir.Load:
+		if x, ok := ir.Variable(e); ok && v.values[x] != nil {
+			return v.divisor(v.values[x])
+		}
 	case *ir.Convert:
 		if e.X.Type().IsInteger() {
-			return divisor(e.X)
+			return v.divisor(e.X)
 		}
 	case *ir.Binary:
 		switch e.Op {
 		case ir.Add, ir.Sub:
-			return min(divisor(e.X), divisor(e.Y))
+			return min(v.divisor(e.X), v.divisor(e.Y))
 		case ir.Mul:
-			return min(divisor(e.X)*divisor(e.Y), ir.VectorBytes)
+			return min(v.divisor(e.X)*v.divisor(e.Y), ir.VectorBytes)
 		case ir.Shl:
 			if c := asConst(e.Y); c != nil {
-				return min(divisor(e.X)<<min(c.Bits, 4), ir.VectorBytes)
+				return min(v.divisor(e.X)<<min(c.Bits, 4), ir.VectorBytes)
 			}
 		}
 	}

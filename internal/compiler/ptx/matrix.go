@@ -10,6 +10,10 @@ import (
 const (
 	tensorTarget  = 80
 	tensorVersion = 70
+
+	// The multiplication of float64 with 16 rows; before, there are only 8.
+	doubleTarget  = 90
+	doubleVersion = 78
 )
 
 // loadMatrix emits an ldmatrix.
@@ -49,6 +53,10 @@ func (g *generator) mma(s *ir.Warp) {
 	g.need(tensorTarget)
 	g.needVersion(tensorVersion)
 	a, b := s.Op.MMAFormats()
+	if a == mma.Float64 {
+		g.mmaDouble(s)
+		return
+	}
 	sum, class := "f32", f32Class
 	if s.Op.MMASum().Kind == ir.Int32 {
 		sum, class = "s32", b32Class
@@ -67,6 +75,30 @@ func (g *generator) mma(s *ir.Warp) {
 	}
 	opcode := "mma.sync.aligned." + mmaShapes[a] + ".row.col." + sum + "." + mmaTypes[a] + "." + mmaTypes[b] + "." + sum
 	g.results(s.Dst, class, func(dst []operand) { g.matrix(opcode, dst, nil, args[:4], args[4:6], args[6:]) })
+}
+
+// mmaDouble emits a multiplication of float64.
+func (g *generator) mmaDouble(s *ir.Warp) {
+	var x []operand
+	for _, e := range s.Args {
+		x = append(x, g.inRegister(g.value(e)))
+	}
+	double := func(low, high operand) []operand {
+		d := g.register(f64Class)
+		g.join(d, low, high)
+		return []operand{d}
+	}
+	top, bottom, b, c := double(x[0], x[2]), double(x[1], x[3]), double(x[4], x[5]), x[6:]
+	g.results(s.Dst, f64Class, func(dst []operand) {
+		if g.has(doubleTarget) {
+			g.needVersion(doubleVersion)
+			g.matrix("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64", dst, nil, append(top, bottom...), b, c)
+			return
+		}
+		const half = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
+		g.matrix(half, dst[:2], nil, top, b, c[:2])
+		g.matrix(half, dst[2:], nil, bottom, b, c[2:])
+	})
 }
 
 // matrix emits an instruction whose destination and sources are vectors, with or

@@ -6,8 +6,8 @@ import "quern.dev/kernel"
 // columns; a has k columns. The index of an element is row*k+column in a, and
 // row*bRow+column*bColumn in b.
 //
-//quern:kernel block=64 instantiate=kernel.Float16:kernel.Float16:float32,kernel.BFloat16:kernel.BFloat16:float32,float32:float32:float32,int8:int8:int32,int8:uint8:int32,uint8:int8:int32,uint8:uint8:int32
-func product[A, B kernel.MatrixElement, C float32 | int32](t kernel.Thread, n, k, bRow, bColumn int, a []A, b []B, c []C) {
+//quern:kernel block=64 instantiate=kernel.Float16:kernel.Float16:float32,kernel.BFloat16:kernel.BFloat16:float32,float32:float32:float32,float64:float64:float64,int8:int8:int32,int8:uint8:int32,uint8:int8:int32,uint8:uint8:int32
+func product[A, B kernel.MatrixElement, C float32 | float64 | int32](t kernel.Thread, n, k, bRow, bColumn int, a []A, b []B, c []C) {
 	tile := t.BlockIdx.X*2 + t.Warp()
 	top, left := tile/(n/8)*16, tile%(n/8)*8
 	if top*n >= len(c) {

@@ -34,6 +34,8 @@ var (
 		func(x float32) float64 {
 			return float64(math.Float32frombits(mma.RoundTF32(math.Float32bits(x))))
 		}}
+	float64s = element[float64]{mma.Float64,
+		func(rng *rand.Rand) float64 { return rng.NormFloat64() }, func(x float64) float64 { return x }}
 	int8s = element[int8]{mma.Int8,
 		func(rng *rand.Rand) int8 { return int8(rng.Uint32()) }, func(x int8) float64 { return float64(x) }}
 	uint8s = element[uint8]{mma.Uint8,
@@ -55,6 +57,7 @@ func TestProducts(t *testing.T) {
 			checkProduct[kernel.BFloat16, kernel.BFloat16, float32](t, d, bfloat16s, bfloat16s)
 		})
 		t.Run("float32", func(t *testing.T) { checkProduct[float32, float32, float32](t, d, float32s, float32s) })
+		t.Run("float64", func(t *testing.T) { checkProduct[float64, float64, float64](t, d, float64s, float64s) })
 		t.Run("int8", func(t *testing.T) { checkProduct[int8, int8, int32](t, d, int8s, int8s) })
 		t.Run("int8 by uint8", func(t *testing.T) { checkProduct[int8, uint8, int32](t, d, int8s, uint8s) })
 		t.Run("uint8 by int8", func(t *testing.T) { checkProduct[uint8, int8, int32](t, d, uint8s, int8s) })
@@ -64,7 +67,7 @@ func TestProducts(t *testing.T) {
 
 // checkProduct compares a product with one computed in float64. Integer products, and all
 // products on devices other than GPUs, must also equal those of kernel.Each.
-func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d *gpu.Device, ea element[A], eb element[B]) {
+func checkProduct[A, B kernel.MatrixElement, C float32 | float64 | int32](t *testing.T, d *gpu.Device, ea element[A], eb element[B]) {
 	const m, n = 48, 24
 	k := 3 * ea.format.K()
 	rng := rand.New(rand.NewPCG(7, uint64(ea.format)))
@@ -127,7 +130,11 @@ func TestLoads(t *testing.T) {
 	})
 }
 
-// line is the set of types that load is compiled for.
+// loaded and line are the sets of types that load is compiled for.
+type loaded interface {
+	kernel.Float16 | kernel.BFloat16 | float32 | int8 | uint8
+}
+
 type line interface {
 	[8]kernel.Float16 | [8]kernel.BFloat16 | [4]float32 | [16]int8 | [16]uint8
 }
@@ -165,7 +172,7 @@ func withByte(x uint16, i int, v byte) uint16 {
 }
 
 // checkLoads compares the results of LoadMatrix and ReadMatrix.
-func checkLoads[T kernel.MatrixElement, R line](t *testing.T, d *gpu.Device, plain func(kernel.Thread, []R, []uint32)) {
+func checkLoads[T loaded, R line](t *testing.T, d *gpu.Device, plain func(kernel.Thread, []R, []uint32)) {
 	lines := bytesOf[R](64)
 	each := make([]uint32, 64*8)
 	kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}, func(th kernel.Thread) { plain(th, lines, each) })
