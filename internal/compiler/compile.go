@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/archive"
@@ -94,6 +95,10 @@ func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 	older, err := ptx.Emit(k, ptx.Options{Target: oldest})
 	if err != nil || older.Target == m.Target {
 		return nil, err
+	}
+	// Devices that can run the module may have more than the oldest ones.
+	if need, err := strconv.Atoi(strings.TrimPrefix(older.Target, "sm_")); err == nil && need > oldest {
+		return ptx.Emit(k, ptx.Options{Target: need})
 	}
 	return older, nil
 }

@@ -8,6 +8,9 @@ func (op WarpOp) IsLoadMatrix() bool { return op == WarpLoadMatrix || op == Warp
 // IsMMA reports whether the operation multiplies matrices.
 func (op WarpOp) IsMMA() bool { return op >= WarpMMAFloat16 && op <= WarpMMAUint8 }
 
+// IsGroupMMA reports whether the operation multiplies tiles in shared memory.
+func (op WarpOp) IsGroupMMA() bool { return op >= WarpGroupMMAFloat16 && op <= WarpGroupMMAUint8 }
+
 // mmaFormats maps the formats of the factors to the operation.
 var mmaFormats = map[[2]mma.Format]WarpOp{
 	{mma.Float16, mma.Float16}:   WarpMMAFloat16,
@@ -25,8 +28,17 @@ func MMA(a, b mma.Format) (op WarpOp, ok bool) {
 	return op, ok
 }
 
+// GroupMMA is MMA for tiles in shared memory.
+func GroupMMA(a, b mma.Format) (op WarpOp, ok bool) {
+	op, ok = MMA(a, b)
+	return op - WarpMMAFloat16 + WarpGroupMMAFloat16, ok
+}
+
 // MMAFormats returns the formats of the factors of a multiplication.
 func (op WarpOp) MMAFormats() (a, b mma.Format) {
+	if op.IsGroupMMA() {
+		op -= WarpGroupMMAFloat16 - WarpMMAFloat16
+	}
 	for formats, o := range mmaFormats {
 		if o == op {
 			return formats[0], formats[1]
@@ -37,7 +49,7 @@ func (op WarpOp) MMAFormats() (a, b mma.Format) {
 
 // MMASum returns the element type of the sum.
 func (op WarpOp) MMASum() *Type {
-	if op >= WarpMMAInt8 {
+	if a, _ := op.MMAFormats(); a >= mma.Int8 {
 		return TInt32
 	}
 	return TFloat32
