@@ -62,7 +62,7 @@ type tensorArguments[T any, C float32 | int32] struct {
 }
 
 // run computes the product as choose says.
-func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, size int) tensorChoice, work []*gpu.Workspace) error {
+func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, size int, aligned bool) tensorChoice, work []*gpu.Workspace) error {
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 			x.b = transposed(scratch, b)
 		}
 	}
-	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T]())
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T](), inChunks(x.a) && inChunks(x.b))
 	partial, ldp := x.c, (x.n+3)&^3
 	sums, isFloat := any(&partial).(*Batch[float32])
 	if !isFloat {
@@ -131,54 +131,95 @@ func transposed[T any](scratch *gpu.Scratch, m Batch[T]) Batch[T] {
 	return Batch[T]{General[T]{m.Cols, m.Rows, stride, gpu.Take[T](scratch, m.Cols*stride*m.Count)}, m.Cols * stride, m.Count}
 }
 
+// inChunks reports whether the rows of a batch start at multiples of 16 bytes from the first.
+func inChunks[T any](m Batch[T]) bool {
+	chunk := 16 / sizeOf[T]()
+	return m.Stride%chunk == 0 && m.Step%chunk == 0
+}
+
 // tensorChoice says how a product on tensor cores is computed.
 type tensorChoice struct {
 	wide        bool // a block has twice as many columns
+	group       bool // groups of threads multiply
 	tiles       int
 	parts, part int // into which the sum over k is divided; elements of k in each
 }
 
 // tensorPlan prefers wide tiles, which need less of shared memory's bandwidth, if there are
 // enough of them and the device has the memory; and divides long sums if there are few tiles.
-func tensorPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
+// GPUs of compute capability 9.0 have instructions for groups, which are faster if the rows
+// are aligned and most processors have a tile.
+func tensorPlan(d *gpu.Device, m, n, k, batch, size int, aligned bool) tensorChoice {
 	processors := max(d.Attributes().Multiprocessors, 1)
 	p := tensorChoice{parts: 1, part: max(k, 1)}
+	if major, _ := d.ComputeCapability(); major == 9 && aligned && size <= 2 && d.Attributes().SharedPerBlock >= kernels.GroupShared {
+		p.group = true
+		p.divide(d, divideUp(m, kernels.GroupRows)*divideUp(n, kernels.GroupColumns), k, batch, size)
+		if 2*p.tiles*p.parts*batch >= processors {
+			return p
+		}
+		p = tensorChoice{parts: 1, part: max(k, 1)}
+	}
 	rows := divideUp(m, kernels.TensorRows)
 	if wide := rows * divideUp(n, 2*kernels.TensorRows); size == 2 && wide*batch >= processors && d.Attributes().SharedPerBlock >= kernels.TensorWideShared {
 		p.wide, p.tiles = true, wide
 		return p
 	}
-	p.tiles = rows * divideUp(n, kernels.TensorRows)
+	p.divide(d, rows*divideUp(n, kernels.TensorRows), k, batch, size)
+	return p
+}
+
+// divide divides the sum over k if there are fewer tiles than processors.
+func (p *tensorChoice) divide(d *gpu.Device, tiles, k, batch, size int) {
+	p.tiles = tiles
 	step := 128 / size // elements of k that a block reads at a time
-	if most := min(processors/(p.tiles*batch), k/(8*step)); most > 1 && d.Backend() != gpu.CPU {
+	if most := min(max(d.Attributes().Multiprocessors, 1)/(tiles*batch), k/(8*step)); most > 1 && d.Backend() != gpu.CPU {
 		p.part = divideUp(divideUp(k, most), step) * step
 		p.parts = divideUp(k, p.part)
 	}
-	return p
 }
 
 // launch adds the kernel to the stream.
 func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
+	if p.group {
+		chunk := 16 / sizeOf[T]()
+		p.part = divideUp(p.part, chunk)
+		x.a.Stride, x.a.Step, x.b.Stride, x.b.Step = x.a.Stride/chunk, x.a.Step/chunk, x.b.Stride/chunk, x.b.Step/chunk
+	}
 	grid := gpu.Linear(p.tiles * p.parts * x.batch * kernels.TensorThreads)
 	switch x := any(&x).(type) {
 	case *tensorArguments[kernel.Float16, float32]:
 		launch := kernels.LaunchTensorF16
-		if p.wide {
+		switch {
+		case p.group:
+			launch = kernels.LaunchGroupF16
+		case p.wide:
 			launch = kernels.LaunchTensorF16Wide
 		}
 		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[kernel.BFloat16, float32]:
 		launch := kernels.LaunchTensorBF16
-		if p.wide {
+		switch {
+		case p.group:
+			launch = kernels.LaunchGroupBF16
+		case p.wide:
 			launch = kernels.LaunchTensorBF16Wide
 		}
 		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[float32, float32]:
 		return kernels.LaunchTensorTF32(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[int8, int32]:
-		return kernels.LaunchTensorS8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
+		launch := kernels.LaunchTensorS8
+		if p.group {
+			launch = kernels.LaunchGroupS8
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	case *tensorArguments[uint8, int32]:
-		return kernels.LaunchTensorU8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
+		launch := kernels.LaunchTensorU8
+		if p.group {
+			launch = kernels.LaunchGroupU8
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	}
 	panic("unreachable")
 }
