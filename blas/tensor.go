@@ -62,7 +62,7 @@ type tensorArguments[T any, C float32 | int32] struct {
 }
 
 // run computes the product as choose says.
-func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, size int, aligned bool) tensorChoice, work []*gpu.Workspace) error {
+func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, size int) tensorChoice, work []*gpu.Workspace) error {
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return err
@@ -81,14 +81,20 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 		none := Batch[T]{General: General[T]{Data: gpu.Take[T](scratch, 1)}} // not read
 		a, b, x.a, x.b = none, none, none, none
 	default:
-		if x.tA != NoTrans {
-			x.a = transposed(scratch, a)
+		switch {
+		case x.tA != NoTrans:
+			x.a = inChunks[T](scratch, a.Cols, a.Rows, a.Count)
+		case !isInChunks(a):
+			x.a = inChunks[T](scratch, a.Rows, a.Cols, a.Count)
 		}
-		if x.tB == NoTrans {
-			x.b = transposed(scratch, b)
+		switch {
+		case x.tB == NoTrans:
+			x.b = inChunks[T](scratch, b.Cols, b.Rows, b.Count)
+		case !isInChunks(b):
+			x.b = inChunks[T](scratch, b.Rows, b.Cols, b.Count)
 		}
 	}
-	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T](), inChunks(x.a) && inChunks(x.b))
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T]())
 	partial, ldp := x.c, (x.n+3)&^3
 	sums, isFloat := any(&partial).(*Batch[float32])
 	if !isFloat {
@@ -100,13 +106,18 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 	if run, err := scratch.Ready(); !run {
 		return err
 	}
-	if x.a.Data != a.Data {
-		if err := transpose(s, x.a, a); err != nil {
-			return err
+	for _, f := range [...]struct {
+		to, from Batch[T]
+		turn     bool
+	}{{x.a, a, x.tA != NoTrans}, {x.b, b, x.tB == NoTrans}} {
+		if f.to.Data == f.from.Data {
+			continue
 		}
-	}
-	if x.b.Data != b.Data {
-		if err := transpose(s, x.b, b); err != nil {
+		move := copyRows[T]
+		if f.turn {
+			move = transpose[T]
+		}
+		if err := move(s, f.to, f.from); err != nil {
 			return err
 		}
 	}
@@ -123,18 +134,33 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 		float32(x.alpha), float32(x.beta), sums.Data, c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 }
 
-// transposed returns temporary memory for the transposes of a batch, in rows that start at
-// multiples of 16 bytes.
-func transposed[T any](scratch *gpu.Scratch, m Batch[T]) Batch[T] {
+// inChunks returns temporary memory for a batch of matrices in chunks.
+func inChunks[T any](scratch *gpu.Scratch, rows, cols, count int) Batch[T] {
 	chunk := 16 / sizeOf[T]()
-	stride := divideUp(m.Rows, chunk) * chunk
-	return Batch[T]{General[T]{m.Cols, m.Rows, stride, gpu.Take[T](scratch, m.Cols*stride*m.Count)}, m.Cols * stride, m.Count}
+	stride := divideUp(cols, chunk) * chunk
+	return Batch[T]{General[T]{rows, cols, stride, gpu.Take[T](scratch, rows*stride*count)}, rows * stride, count}
 }
 
-// inChunks reports whether the rows of a batch start at multiples of 16 bytes from the first.
-func inChunks[T any](m Batch[T]) bool {
+// isInChunks reports whether the rows of a batch start at multiples of 16 bytes from the first.
+func isInChunks[T any](m Batch[T]) bool {
 	chunk := 16 / sizeOf[T]()
 	return m.Stride%chunk == 0 && m.Step%chunk == 0
+}
+
+// copyRows copies matrices, so that rows begin elsewhere.
+func copyRows[T any](s *gpu.Stream, dst, src Batch[T]) error {
+	switch sizeOf[T]() {
+	case 1:
+		return copyRowsBits[T, uint8](s, dst, src)
+	case 2:
+		return copyRowsBits[T, uint16](s, dst, src)
+	default:
+		return copyRowsBits[T, uint32](s, dst, src)
+	}
+}
+
+func copyRowsBits[T any, B kernels.Moved](s *gpu.Stream, dst, src Batch[T]) error {
+	return kernels.LaunchCopyRows(s, gpu.Linear(src.Count*src.Rows*src.Cols), src.Rows, src.Cols, src.Stride, dst.Stride, src.Step, dst.Step, src.Count, bitsOf[T, B](src.Data), bitsOf[T, B](dst.Data))
 }
 
 // tensorChoice says how a product on tensor cores is computed.
@@ -147,14 +173,14 @@ type tensorChoice struct {
 
 // tensorPlan prefers wide tiles, which need less of shared memory's bandwidth, if there are
 // enough of them and the device has the memory; and divides long sums if there are few tiles.
-// GPUs of compute capability 9.0 have instructions for groups, which are faster if the rows
-// are aligned and most processors have a tile.
-func tensorPlan(d *gpu.Device, m, n, k, batch, size int, aligned bool) tensorChoice {
+// GPUs of compute capability 9.0 have instructions for groups, which are faster if most
+// processors have a tile.
+func tensorPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
 	processors := max(d.Attributes().Multiprocessors, 1)
 	p := tensorChoice{parts: 1, part: max(k, 1)}
-	if major, _ := d.ComputeCapability(); major == 9 && aligned && size <= 2 && d.Attributes().SharedPerBlock >= kernels.GroupShared {
+	if major, _ := d.ComputeCapability(); major == 9 && size <= 2 && d.Attributes().SharedPerBlock >= kernels.GroupShared {
 		p.group = true
-		p.divide(d, divideUp(m, kernels.GroupRows)*divideUp(n, kernels.GroupColumns), k, batch, size)
+		p.divide(d, divideUp(m, kernels.TensorRows)*divideUp(n, kernels.GroupColumns), k, batch, size)
 		if 2*p.tiles*p.parts*batch >= processors {
 			return p
 		}
@@ -181,11 +207,9 @@ func (p *tensorChoice) divide(d *gpu.Device, tiles, k, batch, size int) {
 
 // launch adds the kernel to the stream.
 func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
-	if p.group {
-		chunk := 16 / sizeOf[T]()
-		p.part = divideUp(p.part, chunk)
-		x.a.Stride, x.a.Step, x.b.Stride, x.b.Step = x.a.Stride/chunk, x.a.Step/chunk, x.b.Stride/chunk, x.b.Step/chunk
-	}
+	chunk := 16 / sizeOf[T]()
+	p.part = divideUp(p.part, chunk)
+	x.a.Stride, x.a.Step, x.b.Stride, x.b.Step = x.a.Stride/chunk, x.a.Step/chunk, x.b.Stride/chunk, x.b.Step/chunk
 	grid := gpu.Linear(p.tiles * p.parts * x.batch * kernels.TensorThreads)
 	switch x := any(&x).(type) {
 	case *tensorArguments[kernel.Float16, float32]:

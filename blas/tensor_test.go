@@ -139,7 +139,7 @@ func TestTensorKernels(t *testing.T) {
 		dc := c.upload(t, d, 0)
 		for _, p := range []tensorChoice{{wide: true, tiles: 2, parts: 1, part: k}, {tiles: 3, parts: 2, part: 128}} {
 			y := tensorArguments[kernel.BFloat16, float32]{m: m, n: n, k: k, batch: 1, tA: NoTrans, tB: Trans, alpha: 1, a: da, b: db, c: dc.Batch(), bias: dc.Data, residual: dc.Data}
-			if err := y.run(d.DefaultStream(), func(*gpu.Device, int, int, int, int, int, bool) tensorChoice { return p }, nil); err != nil {
+			if err := y.run(d.DefaultStream(), func(*gpu.Device, int, int, int, int, int) tensorChoice { return p }, nil); err != nil {
 				t.Fatal(err)
 			}
 			checkMatrix(t, fmt.Sprintf("%+v", p), gputest.Download(t, d, dc.Data), c, func(i, j int) (float64, float64) {
@@ -201,7 +201,7 @@ func testGroups[T any, C float32 | int32](t *testing.T, d *gpu.Device, value fun
 		if f, ok := any(dc.Data).(*gpu.Buffer[float32]); ok {
 			y.bias, y.residual = f, f
 		}
-		if err := y.run(d.DefaultStream(), func(*gpu.Device, int, int, int, int, int, bool) tensorChoice { return p }, nil); err != nil {
+		if err := y.run(d.DefaultStream(), func(*gpu.Device, int, int, int, int, int) tensorChoice { return p }, nil); err != nil {
 			t.Fatal(err)
 		}
 		for at, got := range gputest.Download(t, d, dc.Data) {

@@ -2,20 +2,18 @@ package kernels
 
 import "quern.dev/kernel"
 
-// The group kernels compute what the tensor kernels do, where rows of A and B start at
-// multiples of 16 bytes: strides and steps of A and B, and parts of k, are in chunks. A block computes
-// GroupRows rows and GroupColumns columns of C, each of its groups of 128 threads half of
-// the rows. Of the four stages, two are being multiplied while two are on their way.
+// The group kernels compute what the wide kernels for tensor cores do, by groups of 128
+// threads. Each of the two groups of a block computes half of the rows. Of the four stages, two
+// are being multiplied while two are on their way.
 const (
-	GroupRows    = 128
-	GroupColumns = 256
-
 	// GroupShared is the size of the shared memory of the group kernels.
 	GroupShared = groupStages * groupLines * 16
 
+	GroupColumns = 2 * TensorRows
+
 	groupStages = 4
 	groupAhead  = groupStages - 2
-	groupLines  = (GroupRows + GroupColumns) * tensorChunks
+	groupLines  = (TensorRows + GroupColumns) * tensorChunks
 )
 
 // groupF16 multiplies matrices of Float16.
@@ -23,7 +21,7 @@ const (
 //quern:kernel unchecked block=TensorThreads only=gpu
 func groupF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineF16](t)
-	x := newGroupTile(t, 8, m, n, k, part)
+	x := newTensorTile(t, 8, GroupColumns, m, n, k, part)
 	groupProduct(t, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
@@ -31,7 +29,8 @@ func groupF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		})
+		},
+		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupBF16 multiplies matrices of BFloat16.
@@ -39,7 +38,7 @@ func groupF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 //quern:kernel unchecked block=TensorThreads only=gpu
 func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineBF16](t)
-	x := newGroupTile(t, 8, m, n, k, part)
+	x := newTensorTile(t, 8, GroupColumns, m, n, k, part)
 	groupProduct(t, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
@@ -47,7 +46,8 @@ func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		})
+		},
+		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupS8 multiplies matrices of int8.
@@ -55,13 +55,14 @@ func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 //quern:kernel unchecked block=TensorThreads only=gpu
 func groupS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineS8](t)
-	x := newGroupTile(t, 16, m, n, k, part)
+	x := newTensorTile(t, 16, GroupColumns, m, n, k, part)
 	groupProduct(t, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) })
+		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
+		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupU8 multiplies matrices of uint8.
@@ -69,81 +70,24 @@ func groupS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC 
 //quern:kernel unchecked block=TensorThreads only=gpu
 func groupU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineU8](t)
-	x := newGroupTile(t, 16, m, n, k, part)
+	x := newTensorTile(t, 16, GroupColumns, m, n, k, part)
 	groupProduct(t, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) })
+		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
+		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
-// newGroupTile is newTensorTile for parts of a number of chunks.
-func newGroupTile(t kernel.Thread, elements, m, n, k, part int) tensorTile {
-	tilesM, tilesN, parts := (m+GroupRows-1)/GroupRows, (n+GroupColumns-1)/GroupColumns, max((k+part*elements-1)/(part*elements), 1)
-	row, column := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
-	rest := t.BlockIdx.X / (tilesM * tilesN)
-	first := rest % parts * part * elements
-	return tensorTile{m, n, min(first+part*elements, k), row * GroupRows, column * GroupColumns, first, rest / parts, rest}
-}
-
-// groupProduct multiplies the block's rows of A and B. copyA and copyB start the copy of the
-// elements of a chunk at an index to a line of tiles, partA and partB copy a number of its
-// elements, put writes a sum. Rows beyond the matrix are copies of its last one. If k is no
-// multiple of a step's elements, the first step has the rest.
+// groupProduct is tensorProduct by groups.
 func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
-	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C)) {
-	const (
-		threadRows = TensorThreads / tensorChunks // that the threads copy at a time
-		rowsA      = GroupRows / threadRows
-		rowsB      = GroupColumns / threadRows
-	)
-	depth := tensorChunks * elements // of a step
-	whole := (x.end - x.first) / depth
-	rest := x.end - x.first - whole*depth
-	count := whole
-	thread := t.ThreadIdx.X
-	line := thread / tensorChunks
-	place := kernel.TileLine(line, thread%tensorChunks)
-	first := x.first + thread%tensorChunks*elements
-	var fromA [rowsA]int
-	for i := range fromA {
-		fromA[i] = (x.batch*stepA+min(x.row+line+i*threadRows, x.m-1)*lda)*elements + first
-	}
-	var fromB [rowsB]int
-	for i := range fromB {
-		fromB[i] = (x.batch*stepB+min(x.column+line+i*threadRows, x.n-1)*ldb)*elements + first
-	}
-
-	// load copies what a step multiplies, and moves on.
-	load := func(step int) {
-		to := step%groupStages*groupLines + place
-		for i, from := range fromA {
-			copyA(to+i*threadRows*tensorChunks, from)
-			fromA[i] += depth
-		}
-		for i, from := range fromB {
-			copyB(to+(GroupRows+i*threadRows)*tensorChunks, from)
-			fromB[i] += depth
-		}
-	}
-
-	if rest > 0 {
-		count++
-		n := rest - thread%tensorChunks*elements
-		//quern:nounroll
-		for i := range rowsA {
-			partA(place+i*threadRows*tensorChunks, (x.batch*stepA+min(x.row+line+i*threadRows, x.m-1)*lda)*elements+first+whole*depth, n)
-		}
-		//quern:nounroll
-		for i := range rowsB {
-			partB(place+(GroupRows+i*threadRows)*tensorChunks, (x.batch*stepB+min(x.column+line+i*threadRows, x.n-1)*ldb)*elements+first+whole*depth, n)
-		}
-	}
+	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs bool, begin, ldc int, putPair func(pair int, v, w C)) {
+	l, first, count := newLoading(t, 2, elements, x, stepA, lda, stepB, ldb, partA, partB)
 	group := t.Warp() / 4
 	for step := range groupAhead {
-		if step >= count-whole && step < count {
-			load(step)
+		if step >= first && step < count {
+			l.load(step, groupStages, 2, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 	}
@@ -152,9 +96,9 @@ func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, eleme
 		kernel.AsyncWait(t, groupAhead-1)
 		t.Sync()
 		from := step % groupStages * groupLines
-		kernel.GroupMMA(t, &tiles[from+group*64*tensorChunks], &tiles[from+GroupRows*tensorChunks], sum[:])
-		if next := step + groupAhead; next < count {
-			load(next)
+		kernel.GroupMMA(t, &tiles[from+group*64*tensorChunks], &tiles[from+TensorRows*tensorChunks], sum[:])
+		if step+groupAhead < count {
+			l.load(step+groupAhead, groupStages, 2, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 		kernel.GroupWait(t, 1)
@@ -164,6 +108,20 @@ func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, eleme
 	const some = 4
 	var at kernel.Accumulator[C]
 	top, left := x.row+t.Warp()*16, x.column
+	if pairs {
+		column := left + at.Column(t, 0)
+		for half := range 2 {
+			if row := top + at.Row(t, 2*half); row < x.m {
+				pair, columns := (begin+row*ldc+column)/2, x.n-column
+				for j := range len(sum) {
+					if j*8 < columns {
+						putPair(pair+j*4, sum[j][2*half], sum[j][2*half+1])
+					}
+				}
+			}
+		}
+		return
+	}
 	//quern:nounroll
 	for range len(sum) / some {
 		for j := range some {
