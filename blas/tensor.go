@@ -2,6 +2,7 @@ package blas
 
 import (
 	"cmp"
+	"math"
 
 	"quern.dev/blas/internal/kernels"
 	"quern.dev/gpu"
@@ -166,7 +167,7 @@ func copyRowsBits[T any, B kernels.Moved](s *gpu.Stream, dst, src Batch[T]) erro
 // tensorChoice says how a product on tensor cores is computed.
 type tensorChoice struct {
 	wide        bool // a block has twice as many columns
-	group       bool // groups of threads multiply
+	groups      int  // of threads in a block that multiply; 0: warps multiply
 	tiles       int
 	parts, part int // into which the sum over k is divided; elements of k in each
 }
@@ -178,13 +179,10 @@ type tensorChoice struct {
 func tensorPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
 	processors := max(d.Attributes().Multiprocessors, 1)
 	p := tensorChoice{parts: 1, part: max(k, 1)}
-	if major, _ := d.ComputeCapability(); major == 9 && size <= 2 && d.Attributes().SharedPerBlock >= kernels.GroupShared {
-		p.group = true
-		p.divide(d, divideUp(m, kernels.TensorRows)*divideUp(n, kernels.GroupColumns), k, batch, size)
-		if 2*p.tiles*p.parts*batch >= processors {
-			return p
+	if major, _ := d.ComputeCapability(); major == 9 && size <= 2 && d.Attributes().SharedPerBlock >= kernels.GroupTallShared {
+		if g := groupPlan(d, m, n, k, batch, size); 2*g.tiles*g.parts*batch >= processors {
+			return g
 		}
-		p = tensorChoice{parts: 1, part: max(k, 1)}
 	}
 	rows := divideUp(m, kernels.TensorRows)
 	if wide := rows * divideUp(n, 2*kernels.TensorRows); size == 2 && wide*batch >= processors && d.Attributes().SharedPerBlock >= kernels.TensorWideShared {
@@ -193,6 +191,23 @@ func tensorPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
 	}
 	p.divide(d, rows*divideUp(n, kernels.TensorRows), k, batch, size)
 	return p
+}
+
+// groupPlan chooses the number of groups. A block of three takes less time for its rows, because
+// the caches limit a block of two, but the last blocks leave more processors idle.
+func groupPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
+	var best tensorChoice
+	least := math.Inf(1)
+	for i, speed := range [...]float64{1, 1.25} {
+		groups := 2 + i
+		p := tensorChoice{groups: groups, parts: 1, part: max(k, 1)}
+		p.divide(d, divideUp(m, groups*64)*divideUp(n, kernels.GroupColumns), k, batch, size)
+		waves := divideUp(p.tiles*p.parts*batch, max(d.Attributes().Multiprocessors, 1))
+		if time := float64(waves*groups*p.part) / speed; time < least {
+			best, least = p, time
+		}
+	}
+	return best
 }
 
 // divide divides the sum over k if there are fewer tiles than processors.
@@ -210,13 +225,19 @@ func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
 	chunk := 16 / sizeOf[T]()
 	p.part = divideUp(p.part, chunk)
 	x.a.Stride, x.a.Step, x.b.Stride, x.b.Step = x.a.Stride/chunk, x.a.Step/chunk, x.b.Stride/chunk, x.b.Step/chunk
-	grid := gpu.Linear(p.tiles * p.parts * x.batch * kernels.TensorThreads)
+	threads := kernels.TensorThreads
+	if p.groups > 0 {
+		threads = p.groups * 128
+	}
+	grid := gpu.Linear(p.tiles * p.parts * x.batch * threads)
 	switch x := any(&x).(type) {
 	case *tensorArguments[kernel.Float16, float32]:
 		launch := kernels.LaunchTensorF16
 		switch {
-		case p.group:
+		case p.groups == 2:
 			launch = kernels.LaunchGroupF16
+		case p.groups == 3:
+			launch = kernels.LaunchGroupF16Tall
 		case p.wide:
 			launch = kernels.LaunchTensorF16Wide
 		}
@@ -224,8 +245,10 @@ func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
 	case *tensorArguments[kernel.BFloat16, float32]:
 		launch := kernels.LaunchTensorBF16
 		switch {
-		case p.group:
+		case p.groups == 2:
 			launch = kernels.LaunchGroupBF16
+		case p.groups == 3:
+			launch = kernels.LaunchGroupBF16Tall
 		case p.wide:
 			launch = kernels.LaunchTensorBF16Wide
 		}
@@ -234,14 +257,20 @@ func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
 		return kernels.LaunchTensorTF32(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[int8, int32]:
 		launch := kernels.LaunchTensorS8
-		if p.group {
+		switch p.groups {
+		case 2:
 			launch = kernels.LaunchGroupS8
+		case 3:
+			launch = kernels.LaunchGroupS8Tall
 		}
 		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	case *tensorArguments[uint8, int32]:
 		launch := kernels.LaunchTensorU8
-		if p.group {
+		switch p.groups {
+		case 2:
 			launch = kernels.LaunchGroupU8
+		case 3:
+			launch = kernels.LaunchGroupU8Tall
 		}
 		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	}

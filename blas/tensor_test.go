@@ -168,12 +168,13 @@ func TestGroupKernels(t *testing.T) {
 
 func testGroups[T any, C float32 | int32](t *testing.T, d *gpu.Device, value func(rng *rand.Rand) T, number func(T) float64, one C) {
 	size := sizeOf[T]()
-	for _, c := range []struct{ m, n, k, parts, batch, skip int }{
-		{1, 1, 1, 1, 1, 0},
-		{129, 300, 200, 1, 2, 0},
-		{70, 257, 128 / size, 1, 1, 0},
-		{130, 40, 5*128/size + 3, 1, 1, 1}, // a part of a buffer, not aligned
-		{64, 250, 9 * 128 / size, 2, 2, 0},
+	for _, c := range []struct{ groups, m, n, k, parts, batch, skip int }{
+		{2, 1, 1, 1, 1, 1, 0},
+		{2, 129, 300, 200, 1, 2, 0},
+		{3, 193, 257, 128 / size, 1, 1, 0},
+		{2, 130, 40, 5*128/size + 3, 1, 1, 1}, // a part of a buffer, not aligned
+		{3, 150, 250, 9 * 128 / size, 2, 1, 0},
+		{3, 191, 256, 6*128/size + 16, 1, 1, 0},
 	} {
 		if size == 1 && c.parts > 1 {
 			continue // integers are not divided
@@ -196,7 +197,7 @@ func testGroups[T any, C float32 | int32](t *testing.T, d *gpu.Device, value fun
 		}
 		dc := Batch[C]{General[C]{c.m, c.n, c.n, gputest.Upload(t, d, old)}, c.m * c.n, c.batch}
 		part := divideUp(divideUp(c.k, c.parts), 128/size) * 128 / size
-		p := tensorChoice{group: true, tiles: divideUp(c.m, 128) * divideUp(c.n, 256), parts: c.parts, part: part}
+		p := tensorChoice{groups: c.groups, tiles: divideUp(c.m, c.groups*64) * divideUp(c.n, 256), parts: c.parts, part: part}
 		y := tensorArguments[T, C]{m: c.m, n: c.n, k: c.k, batch: c.batch, tA: NoTrans, tB: Trans, alpha: 2 * one, beta: 3 * one, a: da, b: db, c: dc}
 		if f, ok := any(dc.Data).(*gpu.Buffer[float32]); ok {
 			y.bias, y.residual = f, f

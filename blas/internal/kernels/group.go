@@ -2,27 +2,39 @@ package kernels
 
 import "quern.dev/kernel"
 
-// The group kernels compute what the wide kernels for tensor cores do, by groups of 128
-// threads. Each of the two groups of a block computes half of the rows. Of the four stages, two
-// are being multiplied while two are on their way.
+// The group kernels compute what the kernels for tensor cores do, by groups of 128 threads: each
+// computes 64 rows and GroupColumns columns. The blocks of the tall kernels have three groups,
+// which need less of the bandwidth of the memory and its caches, those of the others two. Of the
+// four stages, two are being multiplied while two are on their way.
 const (
-	// GroupShared is the size of the shared memory of the group kernels.
-	GroupShared = groupStages * groupLines * 16
+	GroupColumns = 256
 
-	GroupColumns = 2 * TensorRows
+	GroupRows     = 2 * groupRows
+	GroupTallRows = 3 * groupRows
 
-	groupStages = 4
-	groupAhead  = groupStages - 2
-	groupLines  = (TensorRows + GroupColumns) * tensorChunks
+	GroupThreads     = 2 * groupThreads
+	GroupTallThreads = 3 * groupThreads
+
+	// The sizes of the shared memory.
+	GroupShared     = groupStages * groupLines * 16
+	GroupTallShared = groupStages * groupTallLines * 16
+
+	groupThreads = 128
+	groupRows    = 64
+	groupStages  = 4
+	groupAhead   = groupStages - 2
+
+	groupLines     = (GroupRows + GroupColumns) * tensorChunks // of a stage
+	groupTallLines = (GroupTallRows + GroupColumns) * tensorChunks
 )
 
 // groupF16 multiplies matrices of Float16.
 //
-//quern:kernel unchecked block=TensorThreads only=gpu
+//quern:kernel unchecked block=GroupThreads only=gpu
 func groupF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineF16](t)
-	x := newTensorTile(t, 8, GroupColumns, m, n, k, part)
-	groupProduct(t, 8, x, tiles[:], stepA, lda, stepB, ldb,
+	x := newTensorTile(t, 8, GroupRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupThreads, GroupRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -35,11 +47,11 @@ func groupF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 
 // groupBF16 multiplies matrices of BFloat16.
 //
-//quern:kernel unchecked block=TensorThreads only=gpu
+//quern:kernel unchecked block=GroupThreads only=gpu
 func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineBF16](t)
-	x := newTensorTile(t, 8, GroupColumns, m, n, k, part)
-	groupProduct(t, 8, x, tiles[:], stepA, lda, stepB, ldb,
+	x := newTensorTile(t, 8, GroupRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupThreads, GroupRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -52,11 +64,11 @@ func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 
 // groupS8 multiplies matrices of int8.
 //
-//quern:kernel unchecked block=TensorThreads only=gpu
+//quern:kernel unchecked block=GroupThreads only=gpu
 func groupS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineS8](t)
-	x := newTensorTile(t, 16, GroupColumns, m, n, k, part)
-	groupProduct(t, 16, x, tiles[:], stepA, lda, stepB, ldb,
+	x := newTensorTile(t, 16, GroupRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupThreads, GroupRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -67,11 +79,75 @@ func groupS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC 
 
 // groupU8 multiplies matrices of uint8.
 //
-//quern:kernel unchecked block=TensorThreads only=gpu
+//quern:kernel unchecked block=GroupThreads only=gpu
 func groupU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
 	tiles := kernel.Shared[[groupStages * groupLines]lineU8](t)
-	x := newTensorTile(t, 16, GroupColumns, m, n, k, part)
-	groupProduct(t, 16, x, tiles[:], stepA, lda, stepB, ldb,
+	x := newTensorTile(t, 16, GroupRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupThreads, GroupRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
+		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+}
+
+// groupF16Tall multiplies matrices of Float16.
+//
+//quern:kernel unchecked block=GroupTallThreads only=gpu
+func groupF16Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
+	tiles := kernel.Shared[[groupStages * groupTallLines]lineF16](t)
+	x := newTensorTile(t, 8, GroupTallRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupTallThreads, GroupTallRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v float32) {
+			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+		},
+		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+}
+
+// groupBF16Tall multiplies matrices of BFloat16.
+//
+//quern:kernel unchecked block=GroupTallThreads only=gpu
+func groupBF16Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
+	tiles := kernel.Shared[[groupStages * groupTallLines]lineBF16](t)
+	x := newTensorTile(t, 8, GroupTallRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupTallThreads, GroupTallRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v float32) {
+			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+		},
+		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+}
+
+// groupS8Tall multiplies matrices of int8.
+//
+//quern:kernel unchecked block=GroupTallThreads only=gpu
+func groupS8Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
+	tiles := kernel.Shared[[groupStages * groupTallLines]lineS8](t)
+	x := newTensorTile(t, 16, GroupTallRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupTallThreads, GroupTallRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
+		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+}
+
+// groupU8Tall multiplies matrices of uint8.
+//
+//quern:kernel unchecked block=GroupTallThreads only=gpu
+func groupU8Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
+	tiles := kernel.Shared[[groupStages * groupTallLines]lineU8](t)
+	x := newTensorTile(t, 16, GroupTallRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupTallThreads, GroupTallRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -81,13 +157,13 @@ func groupU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC 
 }
 
 // groupProduct is tensorProduct by groups.
-func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
+func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, threads, rows, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
 	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs bool, begin, ldc int, putPair func(pair int, v, w C)) {
-	l, first, count := newLoading(t, 2, elements, x, stepA, lda, stepB, ldb, partA, partB)
+	l, first, count := newLoading(t, threads, rows, GroupColumns, elements, x, stepA, lda, stepB, ldb, partA, partB)
 	group := t.Warp() / 4
 	for step := range groupAhead {
 		if step >= first && step < count {
-			l.load(step, groupStages, 2, copyA, copyB)
+			l.load(step, groupStages, threads, rows, GroupColumns, elements, lda, ldb, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 	}
@@ -95,10 +171,10 @@ func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, eleme
 	for step := range count {
 		kernel.AsyncWait(t, groupAhead-1)
 		t.Sync()
-		from := step % groupStages * groupLines
-		kernel.GroupMMA(t, &tiles[from+group*64*tensorChunks], &tiles[from+TensorRows*tensorChunks], sum[:])
+		from := step % groupStages * (rows + GroupColumns) * tensorChunks
+		kernel.GroupMMA(t, &tiles[from+group*groupRows*tensorChunks], &tiles[from+rows*tensorChunks], sum[:])
 		if step+groupAhead < count {
-			l.load(step+groupAhead, groupStages, 2, copyA, copyB)
+			l.load(step+groupAhead, groupStages, threads, rows, GroupColumns, elements, lda, ldb, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 		kernel.GroupWait(t, 1)

@@ -32,7 +32,7 @@ type (
 //quern:kernel unchecked block=TensorThreads
 func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineF16](t)
-	x := newTensorTile(t, 8, TensorRows*1, m, n, k, part)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
 	tensorProduct[kernel.Float16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
@@ -49,7 +49,7 @@ func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 //quern:kernel unchecked block=TensorThreads
 func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineF16](t)
-	x := newTensorTile(t, 8, TensorRows*2, m, n, k, part)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
 	tensorProduct[kernel.Float16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
@@ -66,7 +66,7 @@ func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, 
 //quern:kernel unchecked block=TensorThreads
 func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineBF16](t)
-	x := newTensorTile(t, 8, TensorRows*1, m, n, k, part)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
 	tensorProduct[kernel.BFloat16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
@@ -83,7 +83,7 @@ func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 //quern:kernel unchecked block=TensorThreads
 func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineBF16](t)
-	x := newTensorTile(t, 8, TensorRows*2, m, n, k, part)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
 	tensorProduct[kernel.BFloat16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
@@ -100,7 +100,7 @@ func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB,
 //quern:kernel unchecked block=TensorThreads
 func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineTF32](t)
-	x := newTensorTile(t, 4, TensorRows*1, m, n, k, part)
+	x := newTensorTile(t, 4, TensorRows, TensorRows*1, m, n, k, part)
 	tensorProduct[float32](t, 1, 4, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(b[at:])) },
@@ -117,7 +117,7 @@ func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 //quern:kernel unchecked block=TensorThreads
 func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineS8](t)
-	x := newTensorTile(t, 16, TensorRows*1, m, n, k, part)
+	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
 	tensorProduct[int8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
@@ -132,7 +132,7 @@ func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 //quern:kernel unchecked block=TensorThreads
 func tensorU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
-	x := newTensorTile(t, 16, TensorRows*1, m, n, k, part)
+	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
 	tensorProduct[uint8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
@@ -187,69 +187,71 @@ type tensorTile struct {
 	matrix             int // of C, which has one for each part
 }
 
-// newTensorTile returns the block's part of a product whose tiles have a number of columns.
-func newTensorTile(t kernel.Thread, elements, columns, m, n, k, part int) tensorTile {
-	tilesM, tilesN, parts := (m+TensorRows-1)/TensorRows, (n+columns-1)/columns, max((k+part*elements-1)/(part*elements), 1)
+// newTensorTile returns the block's part of a product in tiles of rows x columns.
+func newTensorTile(t kernel.Thread, elements, rows, columns, m, n, k, part int) tensorTile {
+	tilesM, tilesN, parts := (m+rows-1)/rows, (n+columns-1)/columns, max((k+part*elements-1)/(part*elements), 1)
 	row, column := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
 	rest := t.BlockIdx.X / (tilesM * tilesN)
 	first := rest % parts * part * elements
-	return tensorTile{m, n, min(first+part*elements, k), row * TensorRows, column * columns, first, rest / parts, rest}
+	return tensorTile{m, n, min(first+part*elements, k), row * rows, column * columns, first, rest / parts, rest}
 }
 
-// loading is a thread's part in the copies of what the steps of a product multiply.
+// loading is a thread's part in the copies of what the steps of a product multiply: chunks in
+// the same place of every so many rows. Rows beyond the matrix are copies of its last one.
 type loading struct {
-	fromA [TensorRows / threadRows]int // index of the next chunk in each row
-	fromB [2 * TensorRows / threadRows]int
-	place int // line of the first chunk in a stage
-	depth int // elements of k in a step
+	a, b         int // index of the next chunk in the first row
+	lastA, lastB int // number of rows after it
+	line, place  int // of the first row; of its chunk in a stage
 }
 
-const threadRows = TensorThreads / tensorChunks // that the threads of a block copy at a time
-
-// newLoading prepares the copies. A stage has rows of A, then those of B. Rows beyond the matrix
-// are copies of its last one. The steps from first to count are to be loaded in order. If k is no
-// multiple of a step's elements, step 0 has the rest, and is not: partA and partB copy a number
-// of a chunk's elements at an index to a line.
-func newLoading(t kernel.Thread, wide, elements int, x tensorTile, stepA, lda, stepB, ldb int, partA, partB func(to, at, n int)) (l loading, first, count int) {
-	thread := t.ThreadIdx.X
-	line, chunk := thread/tensorChunks, thread%tensorChunks
-	depth := tensorChunks * elements
-	l = loading{place: kernel.TileLine(line, chunk), depth: depth}
+// newLoading prepares the copies. A stage has rows of A, then columns, which are rows of B. The
+// steps from first to count are to be loaded in order. If k is no multiple of a step's elements,
+// step 0 has the rest, and is not: partA and partB copy a number of a chunk's elements at an
+// index to a line.
+func newLoading(t kernel.Thread, threads, rows, columns, elements int, x tensorTile, stepA, lda, stepB, ldb int, partA, partB func(to, at, n int)) (l loading, first, count int) {
+	line, chunk := t.ThreadIdx.X/tensorChunks, t.ThreadIdx.X%tensorChunks
+	across := threads / tensorChunks // rows that the threads copy at a time
+	depth := tensorChunks * elements // of a step
 	whole := (x.end - x.first) / depth
 	rest := x.end - x.first - whole*depth
 	start := x.first + chunk*elements
-	for i := range l.fromA {
-		l.fromA[i] = (x.batch*stepA+min(x.row+line+i*threadRows, x.m-1)*lda)*elements + start
-	}
-	for i := range wide * TensorRows / threadRows {
-		l.fromB[i] = (x.batch*stepB+min(x.column+line+i*threadRows, x.n-1)*ldb)*elements + start
+	rowA, rowB := min(x.row+line, x.m-1), min(x.column+line, x.n-1)
+	l = loading{
+		a: (x.batch*stepA+rowA*lda)*elements + start, lastA: x.m - 1 - rowA,
+		b: (x.batch*stepB+rowB*ldb)*elements + start, lastB: x.n - 1 - rowB,
+		line: line, place: kernel.TileLine(line, chunk),
 	}
 	if rest > 0 {
 		first = 1
 		n := rest - chunk*elements
 		//quern:nounroll
-		for i := range TensorRows / threadRows {
-			partA(l.place+i*threadRows*tensorChunks, (x.batch*stepA+min(x.row+line+i*threadRows, x.m-1)*lda)*elements+start+whole*depth, n)
+		for i := 0; line+i < rows; i += across {
+			partA(l.place+i*tensorChunks, l.a+min(i, l.lastA)*lda*elements+whole*depth, n)
 		}
 		//quern:nounroll
-		for i := range wide * TensorRows / threadRows {
-			partB(l.place+(TensorRows+i*threadRows)*tensorChunks, (x.batch*stepB+min(x.column+line+i*threadRows, x.n-1)*ldb)*elements+start+whole*depth, n)
+		for i := 0; line+i < columns; i += across {
+			partB(l.place+(rows+i)*tensorChunks, l.b+min(i, l.lastB)*ldb*elements+whole*depth, n)
 		}
 	}
 	return l, first, first + whole
 }
 
 // load starts the copies of a step. copyA and copyB copy the chunk at an index to a line.
-func (l *loading) load(step, stages, wide int, copyA, copyB func(to, at int)) {
-	to := step%stages*(1+wide)*TensorRows*tensorChunks + l.place
-	for i := range l.fromA {
-		copyA(to+i*threadRows*tensorChunks, l.fromA[i])
-		l.fromA[i] += l.depth
+func (l *loading) load(step, stages, threads, rows, columns, elements, lda, ldb int, copyA, copyB func(to, at int)) {
+	to := step%stages*(rows+columns)*tensorChunks + l.place
+	across := threads / tensorChunks
+	for i := range (rows + across - 1) / across {
+		if i*across+across <= rows || l.line+i*across < rows {
+			copyA(to+i*across*tensorChunks, l.a+min(i*across, l.lastA)*lda*elements)
+		}
 	}
-	for i := range wide * TensorRows / threadRows {
-		copyB(to+(TensorRows+i*threadRows)*tensorChunks, l.fromB[i])
-		l.fromB[i] += l.depth
+	for i := range (columns + across - 1) / across {
+		if i*across+across <= columns || l.line+i*across < columns {
+			copyB(to+(rows+i*across)*tensorChunks, l.b+min(i*across, l.lastB)*ldb*elements)
+		}
 	}
+	l.a += tensorChunks * elements
+	l.b += tensorChunks * elements
 }
 
 // tensorProduct multiplies the block's rows of A and B; newLoading and load describe copyA to partB. put
@@ -264,10 +266,10 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 	size := (1 + wide) * TensorRows * tensorChunks
 	warp, lane := t.Warp(), t.Lane()
 	top, left := warp/4*64, warp%4*32*wide
-	l, first, count := newLoading(t, wide, elements, x, stepA, lda, stepB, ldb, partA, partB)
+	l, first, count := newLoading(t, TensorThreads, TensorRows, wide*TensorRows, elements, x, stepA, lda, stepB, ldb, partA, partB)
 	for step := range ahead {
 		if step >= first && step < count {
-			l.load(step, tensorStages, wide, copyA, copyB)
+			l.load(step, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 	}
@@ -309,7 +311,7 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 			}
 			if kk == 0 {
 				if step+ahead < count {
-					l.load(step+ahead, tensorStages, wide, copyA, copyB)
+					l.load(step+ahead, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
 				}
 				kernel.AsyncCommit(t)
 			}
