@@ -42,7 +42,7 @@ func groupF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupBF16 multiplies matrices of BFloat16.
@@ -59,7 +59,7 @@ func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupS8 multiplies matrices of int8.
@@ -74,7 +74,7 @@ func groupS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC 
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupU8 multiplies matrices of uint8.
@@ -89,7 +89,7 @@ func groupU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC 
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupF16Tall multiplies matrices of Float16.
@@ -106,7 +106,7 @@ func groupF16Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, s
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupBF16Tall multiplies matrices of BFloat16.
@@ -123,7 +123,7 @@ func groupBF16Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, 
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupS8Tall multiplies matrices of int8.
@@ -138,7 +138,7 @@ func groupS8Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, st
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupU8Tall multiplies matrices of uint8.
@@ -153,15 +153,15 @@ func groupU8Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, st
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // groupProduct is tensorProduct by groups.
 func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, threads, rows, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
-	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs bool, begin, ldc int, putPair func(pair int, v, w C)) {
+	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs func() bool, stepC, ldc int, putPair func(pair int, v, w C)) {
 	l, first, count := newLoading(t, threads, rows, GroupColumns, elements, x, stepA, lda, stepB, ldb, partA, partB)
 	group := t.Warp() / 4
-	for step := range groupAhead {
+	for step := range int32(groupAhead) {
 		if step >= first && step < count {
 			l.load(step, groupStages, threads, rows, GroupColumns, elements, lda, ldb, copyA, copyB)
 		}
@@ -171,7 +171,7 @@ func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, threa
 	for step := range count {
 		kernel.AsyncWait(t, groupAhead-1)
 		t.Sync()
-		from := step % groupStages * (rows + GroupColumns) * tensorChunks
+		from := int(step%groupStages) * (rows + GroupColumns) * tensorChunks
 		kernel.GroupMMA(t, &tiles[from+group*groupRows*tensorChunks], &tiles[from+rows*tensorChunks], sum[:])
 		if step+groupAhead < count {
 			l.load(step+groupAhead, groupStages, threads, rows, GroupColumns, elements, lda, ldb, copyA, copyB)
@@ -184,11 +184,11 @@ func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, threa
 	const some = 4
 	var at kernel.Accumulator[C]
 	top, left := x.row+t.Warp()*16, x.column
-	if pairs {
+	if pairs() {
 		column := left + at.Column(t, 0)
 		for half := range 2 {
 			if row := top + at.Row(t, 2*half); row < x.m {
-				pair, columns := (begin+row*ldc+column)/2, x.n-column
+				pair, columns := (x.matrix*stepC+row*ldc+column)/2, x.n-column
 				for j := range len(sum) {
 					if j*8 < columns {
 						putPair(pair+j*4, sum[j][2*half], sum[j][2*half+1])

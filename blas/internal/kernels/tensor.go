@@ -41,7 +41,7 @@ func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorF16Wide multiplies matrices of Float16.
@@ -58,7 +58,7 @@ func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, 
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorBF16 multiplies matrices of BFloat16.
@@ -75,7 +75,7 @@ func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorBF16Wide multiplies matrices of BFloat16.
@@ -92,7 +92,7 @@ func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB,
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorTF32 multiplies matrices of float32, rounded to the TF32 format.
@@ -109,12 +109,12 @@ func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorS8 multiplies matrices of int8.
 //
-//quern:kernel unchecked block=TensorThreads
+//quern:kernel unchecked block=TensorThreads minblocks=2
 func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineS8](t)
 	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
@@ -124,12 +124,12 @@ func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorU8 multiplies matrices of uint8.
 //
-//quern:kernel unchecked block=TensorThreads
+//quern:kernel unchecked block=TensorThreads minblocks=2
 func tensorU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
 	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
@@ -139,7 +139,7 @@ func tensorU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		beta == 0 && n%2+ldc%2+stepC%2 == 0, x.matrix*stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // partOf copies n elements, at most those of a chunk, and sets the others to zero.
@@ -199,16 +199,16 @@ func newTensorTile(t kernel.Thread, elements, rows, columns, m, n, k, part int) 
 // loading is a thread's part in the copies of what the steps of a product multiply: chunks in
 // the same place of every so many rows. Rows beyond the matrix are copies of its last one.
 type loading struct {
-	a, b         int // index of the next chunk in the first row
-	lastA, lastB int // number of rows after it
-	line, place  int // of the first row; of its chunk in a stage
+	a, b         int   // index of the next chunk in the first row
+	lastA, lastB int32 // number of rows after it, as far as it matters
+	line, place  int32 // of the first row; of its chunk in a stage
 }
 
 // newLoading prepares the copies. A stage has rows of A, then columns, which are rows of B. The
 // steps from first to count are to be loaded in order. If k is no multiple of a step's elements,
 // step 0 has the rest, and is not: partA and partB copy a number of a chunk's elements at an
 // index to a line.
-func newLoading(t kernel.Thread, threads, rows, columns, elements int, x tensorTile, stepA, lda, stepB, ldb int, partA, partB func(to, at, n int)) (l loading, first, count int) {
+func newLoading(t kernel.Thread, threads, rows, columns, elements int, x tensorTile, stepA, lda, stepB, ldb int, partA, partB func(to, at, n int)) (l loading, first, count int32) {
 	line, chunk := t.ThreadIdx.X/tensorChunks, t.ThreadIdx.X%tensorChunks
 	across := threads / tensorChunks // rows that the threads copy at a time
 	depth := tensorChunks * elements // of a step
@@ -217,37 +217,37 @@ func newLoading(t kernel.Thread, threads, rows, columns, elements int, x tensorT
 	start := x.first + chunk*elements
 	rowA, rowB := min(x.row+line, x.m-1), min(x.column+line, x.n-1)
 	l = loading{
-		a: (x.batch*stepA+rowA*lda)*elements + start, lastA: x.m - 1 - rowA,
-		b: (x.batch*stepB+rowB*ldb)*elements + start, lastB: x.n - 1 - rowB,
-		line: line, place: kernel.TileLine(line, chunk),
+		a: (x.batch*stepA+rowA*lda)*elements + start, lastA: int32(min(x.m-1-rowA, rows)),
+		b: (x.batch*stepB+rowB*ldb)*elements + start, lastB: int32(min(x.n-1-rowB, columns)),
+		line: int32(line), place: int32(kernel.TileLine(line, chunk)),
 	}
 	if rest > 0 {
 		first = 1
 		n := rest - chunk*elements
 		//quern:nounroll
 		for i := 0; line+i < rows; i += across {
-			partA(l.place+i*tensorChunks, l.a+min(i, l.lastA)*lda*elements+whole*depth, n)
+			partA(int(l.place)+i*tensorChunks, l.a+min(i, int(l.lastA))*lda*elements+whole*depth, n)
 		}
 		//quern:nounroll
 		for i := 0; line+i < columns; i += across {
-			partB(l.place+(rows+i)*tensorChunks, l.b+min(i, l.lastB)*ldb*elements+whole*depth, n)
+			partB(int(l.place)+(rows+i)*tensorChunks, l.b+min(i, int(l.lastB))*ldb*elements+whole*depth, n)
 		}
 	}
-	return l, first, first + whole
+	return l, first, first + int32(whole)
 }
 
 // load starts the copies of a step. copyA and copyB copy the chunk at an index to a line.
-func (l *loading) load(step, stages, threads, rows, columns, elements, lda, ldb int, copyA, copyB func(to, at int)) {
-	to := step%stages*(rows+columns)*tensorChunks + l.place
+func (l *loading) load(step int32, stages, threads, rows, columns, elements, lda, ldb int, copyA, copyB func(to, at int)) {
+	to := int(step%int32(stages)*int32((rows+columns)*tensorChunks) + l.place)
 	across := threads / tensorChunks
 	for i := range (rows + across - 1) / across {
-		if i*across+across <= rows || l.line+i*across < rows {
-			copyA(to+i*across*tensorChunks, l.a+min(i*across, l.lastA)*lda*elements)
+		if i*across+across <= rows || int(l.line)+i*across < rows {
+			copyA(to+i*across*tensorChunks, l.a+int(min(int32(i*across), l.lastA))*lda*elements)
 		}
 	}
 	for i := range (columns + across - 1) / across {
-		if i*across+across <= columns || l.line+i*across < columns {
-			copyB(to+(rows+i*across)*tensorChunks, l.b+min(i*across, l.lastB)*ldb*elements)
+		if i*across+across <= columns || int(l.line)+i*across < columns {
+			copyB(to+(rows+i*across)*tensorChunks, l.b+int(min(int32(i*across), l.lastB))*ldb*elements)
 		}
 	}
 	l.a += tensorChunks * elements
@@ -255,10 +255,10 @@ func (l *loading) load(step, stages, threads, rows, columns, elements, lda, ldb 
 }
 
 // tensorProduct multiplies the block's rows of A and B; newLoading and load describe copyA to partB. put
-// writes a sum. If pairs is set, the rows of C and their number of columns are even, and putPair
-// writes two adjacent sums; begin is the index of the matrix.
+// writes a sum. If pairs returns true, the rows of C and their number of columns are even, and
+// putPair writes two adjacent sums.
 func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int32](t kernel.Thread, wide, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
-	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs bool, begin, ldc int, putPair func(pair int, v, w C)) {
+	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs func() bool, stepC, ldc int, putPair func(pair int, v, w C)) {
 	const (
 		steps = tensorChunks / 2 // of MMA in a stage
 		ahead = tensorStages - 1
@@ -267,53 +267,35 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 	warp, lane := t.Warp(), t.Lane()
 	top, left := warp/4*64, warp%4*32*wide
 	l, first, count := newLoading(t, TensorThreads, TensorRows, wide*TensorRows, elements, x, stepA, lda, stepB, ldb, partA, partB)
-	for step := range ahead {
+	for step := range int32(ahead) {
 		if step >= first && step < count {
 			l.load(step, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 	}
 
-	// Two sets of fragments: the reads of a step overlap the products of the last one. Two
-	// fragments of B are read like one of A, so that the words of each are adjacent.
-	var fa [2][4]kernel.MatrixA[T]
-	var fb [2][4]kernel.MatrixA[T]
 	var sum [4][8]kernel.Accumulator[C]
 	fromA := (top + lane%16) * tensorChunks
 	fromB := (TensorRows + left + lane/16*8 + lane%8) * tensorChunks
-	read := func(step, kk, to int) {
-		stage := step % tensorStages * size
-		a := stage + fromA + ((kk*2 + lane/16) ^ lane%8)
-		b := stage + fromB + ((kk*2 + lane/8%2) ^ lane%8)
-		for i := range 4 {
-			fa[to][i] = kernel.LoadMatrixA[T](t, &tiles[a+i*16*tensorChunks])
-		}
-		for j := range 2 * wide {
-			fb[to][j] = kernel.LoadMatrixA[T](t, &tiles[b+j*16*tensorChunks])
-		}
-	}
-	kernel.AsyncWait(t, ahead-1)
-	t.Sync()
-	if count > 0 {
-		read(0, 0, 0)
-	}
 	for step := range count {
+		kernel.AsyncWait(t, ahead-1)
+		t.Sync()
+		if step+ahead < count {
+			l.load(step+ahead, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
+		}
+		kernel.AsyncCommit(t)
+		// Two sets of fragments: the reads of a step overlap the products of the last one. Two
+		// fragments of B are read like one of A, so that the words of each are adjacent.
+		var fa, fb [2][4]kernel.MatrixA[T]
+		stage := int(step%tensorStages) * size
 		for kk := range steps {
-			switch {
-			case kk < steps-1:
-				read(step, kk+1, (kk+1)%2)
-			default:
-				kernel.AsyncWait(t, ahead-1)
-				t.Sync()
-				if step+1 < count {
-					read(step+1, 0, 0)
-				}
+			a := stage + fromA + ((kk*2 + lane/16) ^ lane%8)
+			b := stage + fromB + ((kk*2 + lane/8%2) ^ lane%8)
+			for i := range 4 {
+				fa[kk%2][i] = kernel.LoadMatrixA[T](t, &tiles[a+i*16*tensorChunks])
 			}
-			if kk == 0 {
-				if step+ahead < count {
-					l.load(step+ahead, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
-				}
-				kernel.AsyncCommit(t)
+			for j := range 2 * wide {
+				fb[kk%2][j] = kernel.LoadMatrixA[T](t, &tiles[b+j*16*tensorChunks])
 			}
 			for i := range 4 {
 				for j := range 4 * wide {
@@ -326,13 +308,13 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 
 	var at kernel.Accumulator[C]
 	row, column := x.row+top, x.column+left
-	if pairs {
+	if pairs() {
 		column += at.Column(t, 0)
 		columns := x.n - column
 		for i := range 4 {
 			for half := range 2 {
 				if row := row + i*16 + at.Row(t, 2*half); row < x.m {
-					pair := (begin + row*ldc + column) / 2
+					pair := (x.matrix*stepC + row*ldc + column) / 2
 					for j := range 4 * wide {
 						if j*8 < columns {
 							putPair(pair+j*4, sum[i][j][2*half], sum[i][j][2*half+1])
