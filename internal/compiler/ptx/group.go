@@ -178,10 +178,16 @@ func (g *generator) groupByWarps(s *ir.Warp, tiles [2]operand, sum []operand) {
 	rowB := op("add.u32", low, op("shl.b32", lineA, number(3)))
 	baseB := op("add.u32", tiles[1], op("shl.b32", rowB, number(7)))
 	lineB := op("and.b32", op("shr.u32", lane, number(3)), number(1))
-	words := func() []operand {
+	words := func(at address) []operand {
 		w := make([]operand, 4)
 		for i := range w {
 			w[i] = g.register(b32Class)
+		}
+		g.matrix(load, w, &at)
+		if fa == mma.TF32 {
+			for i := range w {
+				w[i] = op("and.b32", w[i], number(^uint64(1<<13-1))) // cut off
+			}
 		}
 		return w
 	}
@@ -190,12 +196,10 @@ func (g *generator) groupByWarps(s *ir.Warp, tiles [2]operand, sum []operand) {
 		return op("add.u32", base, op("shl.b32", place, number(4)))
 	}
 	for step := range tileSteps {
-		a := words()
-		g.matrix(load, a, &address{space: sharedSpace, base: at(baseA, lineA, step)})
+		a := words(address{space: sharedSpace, base: at(baseA, lineA, step)})
 		lines := at(baseB, lineB, step)
 		for j := 0; j < len(sum); j += 8 {
-			b := words()
-			g.matrix(load, b, &address{space: sharedSpace, base: lines, offset: int64(j) / 8 * 16 * tileRow})
+			b := words(address{space: sharedSpace, base: lines, offset: int64(j) / 8 * 16 * tileRow})
 			for half := range 2 {
 				c := sum[j+4*half:][:4]
 				g.matrix(opcode, c, nil, a, b[2*half:][:2], c)
