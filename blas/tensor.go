@@ -76,6 +76,8 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 		_, err := scratch.Ready()
 		return err
 	}
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T]())
+	rounds := p.groups > 0 && sizeOf[T]() == 4 // groups do not
 	a, b := x.a, x.b
 	switch {
 	case x.k == 0:
@@ -85,17 +87,16 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 		switch {
 		case x.tA != NoTrans:
 			x.a = inChunks[T](scratch, a.Cols, a.Rows, a.Count)
-		case !isInChunks(a):
+		case rounds || !isInChunks(a):
 			x.a = inChunks[T](scratch, a.Rows, a.Cols, a.Count)
 		}
 		switch {
 		case x.tB == NoTrans:
 			x.b = inChunks[T](scratch, b.Cols, b.Rows, b.Count)
-		case !isInChunks(b):
+		case rounds || !isInChunks(b):
 			x.b = inChunks[T](scratch, b.Rows, b.Cols, b.Count)
 		}
 	}
-	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T]())
 	partial, ldp := x.c, (x.n+3)&^3
 	sums, isFloat := any(&partial).(*Batch[float32])
 	if !isFloat {
@@ -114,11 +115,17 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 		if f.to.Data == f.from.Data {
 			continue
 		}
-		move := copyRows[T]
-		if f.turn {
-			move = transpose[T]
+		switch {
+		case f.turn:
+			err = transpose(s, f.to, f.from)
+			f.from = f.to
+		case !rounds:
+			err = copyRows(s, f.to, f.from)
 		}
-		if err := move(s, f.to, f.from); err != nil {
+		if to, ok := any(f.to).(Batch[float32]); ok && rounds && err == nil {
+			err = roundRows(s, to, any(f.from).(Batch[float32]))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -164,6 +171,11 @@ func copyRowsBits[T any, B kernels.Moved](s *gpu.Stream, dst, src Batch[T]) erro
 	return kernels.LaunchCopyRows(s, gpu.Linear(src.Count*src.Rows*src.Cols), src.Rows, src.Cols, src.Stride, dst.Stride, src.Step, dst.Step, src.Count, bitsOf[T, B](src.Data), bitsOf[T, B](dst.Data))
 }
 
+// roundRows is copyRows with rounding to the TF32 format. src may be dst.
+func roundRows(s *gpu.Stream, dst, src Batch[float32]) error {
+	return kernels.LaunchRoundRows(s, gpu.Linear(src.Count*src.Rows*src.Cols), src.Rows, src.Cols, src.Stride, dst.Stride, src.Step, dst.Step, src.Count, src.Data, dst.Data)
+}
+
 // tensorChoice says how a product on tensor cores is computed.
 type tensorChoice struct {
 	wide        bool // a block has twice as many columns
@@ -175,11 +187,11 @@ type tensorChoice struct {
 // tensorPlan prefers wide tiles, which need less of shared memory's bandwidth, if there are
 // enough of them and the device has the memory; and divides long sums if there are few tiles.
 // GPUs of compute capability 9.0 have instructions for groups, which are faster if most
-// processors have a tile.
+// processors have a tile, and for float32, if it takes less time than to round the factors.
 func tensorPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
 	processors := max(d.Attributes().Multiprocessors, 1)
 	p := tensorChoice{parts: 1, part: max(k, 1)}
-	if major, _ := d.ComputeCapability(); major == 9 && size <= 2 && d.Attributes().SharedPerBlock >= kernels.GroupTallShared {
+	if major, _ := d.ComputeCapability(); major == 9 && (size <= 2 || m*n >= 1024*(m+n)) && d.Attributes().SharedPerBlock >= kernels.GroupTallShared {
 		if g := groupPlan(d, m, n, k, batch, size); 2*g.tiles*g.parts*batch >= processors {
 			return g
 		}
@@ -254,7 +266,14 @@ func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
 		}
 		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[float32, float32]:
-		return kernels.LaunchTensorTF32(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
+		launch := kernels.LaunchTensorTF32
+		switch p.groups {
+		case 2:
+			launch = kernels.LaunchGroupTF32
+		case 3:
+			launch = kernels.LaunchGroupTF32Tall
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[int8, int32]:
 		launch := kernels.LaunchTensorS8
 		switch p.groups {

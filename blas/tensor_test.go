@@ -8,6 +8,7 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/gputest"
+	"quern.dev/internal/mma"
 	"quern.dev/kernel"
 )
 
@@ -161,6 +162,8 @@ func TestGroupKernels(t *testing.T) {
 		}
 		testGroups(t, d, func(rng *rand.Rand) kernel.BFloat16 { return kernel.ToBFloat16(rng.NormFloat64()) }, kernel.BFloat16.Float64, float32(1))
 		testGroups(t, d, func(rng *rand.Rand) kernel.Float16 { return kernel.ToFloat16(rng.NormFloat64()) }, kernel.Float16.Float64, float32(1))
+		testGroups(t, d, func(rng *rand.Rand) float32 { return float32(rng.NormFloat64()) },
+			func(x float32) float64 { return float64(math.Float32frombits(mma.RoundTF32(math.Float32bits(x)))) }, float32(1))
 		testGroups(t, d, func(rng *rand.Rand) int8 { return int8(rng.Uint32()) }, func(x int8) float64 { return float64(x) }, int32(1))
 		testGroups(t, d, func(rng *rand.Rand) uint8 { return uint8(rng.Uint32()) }, func(x uint8) float64 { return float64(x) }, int32(1))
 	})
@@ -168,13 +171,17 @@ func TestGroupKernels(t *testing.T) {
 
 func testGroups[T any, C float32 | int32](t *testing.T, d *gpu.Device, value func(rng *rand.Rand) T, number func(T) float64, one C) {
 	size := sizeOf[T]()
-	for _, c := range []struct{ groups, m, n, k, parts, batch, skip int }{
-		{2, 1, 1, 1, 1, 1, 0},
-		{2, 129, 300, 200, 1, 2, 0},
-		{3, 193, 257, 128 / size, 1, 1, 0},
-		{2, 130, 40, 5*128/size + 3, 1, 1, 1}, // a part of a buffer, not aligned
-		{3, 150, 250, 9 * 128 / size, 2, 1, 0},
-		{3, 191, 256, 6*128/size + 16, 1, 1, 0},
+	for _, c := range []struct {
+		groups, m, n, k, parts, batch, skip int
+		turned                              bool // A and B are stored with adjacent elements of a column of A and a row of B
+	}{
+		{2, 1, 1, 1, 1, 1, 0, false},
+		{2, 129, 300, 200, 1, 2, 0, false},
+		{3, 193, 257, 128 / size, 1, 1, 0, false},
+		{2, 130, 40, 5*128/size + 3, 1, 1, 1, false}, // a part of a buffer, not aligned
+		{3, 150, 250, 9 * 128 / size, 2, 1, 0, false},
+		{3, 191, 256, 6*128/size + 16, 1, 1, 0, false},
+		{2, 40, 70, 100, 1, 2, 0, true},
 	} {
 		if size == 1 && c.parts > 1 {
 			continue // integers are not divided
@@ -187,7 +194,18 @@ func testGroups[T any, C float32 | int32](t *testing.T, d *gpu.Device, value fun
 			for i := range data {
 				data[i] = value(rng)
 			}
+			if c.turned {
+				turned := make([]T, c.k*rows*c.batch)
+				for i := range turned {
+					turned[i] = data[(i/(c.k*rows)*rows+i%rows)*stride+i/rows%c.k]
+				}
+				return data, Batch[T]{General[T]{c.k, rows, rows, gputest.Upload(t, d, turned)}, c.k * rows, c.batch}
+			}
 			return data[c.skip:], Batch[T]{General[T]{rows, c.k, stride, gputest.Upload(t, d, data).Slice(c.skip, len(data))}, rows * stride, c.batch}
+		}
+		tA, tB := NoTrans, Trans
+		if c.turned {
+			tA, tB = Trans, NoTrans
 		}
 		a, da := factor(c.m)
 		b, db := factor(c.n)
@@ -198,7 +216,7 @@ func testGroups[T any, C float32 | int32](t *testing.T, d *gpu.Device, value fun
 		dc := Batch[C]{General[C]{c.m, c.n, c.n, gputest.Upload(t, d, old)}, c.m * c.n, c.batch}
 		part := divideUp(divideUp(c.k, c.parts), 128/size) * 128 / size
 		p := tensorChoice{groups: c.groups, tiles: divideUp(c.m, c.groups*64) * divideUp(c.n, 256), parts: c.parts, part: part}
-		y := tensorArguments[T, C]{m: c.m, n: c.n, k: c.k, batch: c.batch, tA: NoTrans, tB: Trans, alpha: 2 * one, beta: 3 * one, a: da, b: db, c: dc}
+		y := tensorArguments[T, C]{m: c.m, n: c.n, k: c.k, batch: c.batch, tA: tA, tB: tB, alpha: 2 * one, beta: 3 * one, a: da, b: db, c: dc}
 		if f, ok := any(dc.Data).(*gpu.Buffer[float32]); ok {
 			y.bias, y.residual = f, f
 		}

@@ -1,6 +1,10 @@
 package kernels
 
-import "quern.dev/kernel"
+import (
+	"math"
+
+	"quern.dev/kernel"
+)
 
 // The group kernels compute what the kernels for tensor cores do, by groups of 128 threads: each
 // computes 64 rows and GroupColumns columns. The blocks of the tall kernels have three groups,
@@ -54,6 +58,23 @@ func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 	groupProduct(t, GroupThreads, GroupRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v float32) {
+			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+}
+
+// groupTF32 multiplies matrices of float32, cut off to the TF32 format.
+//
+//quern:kernel unchecked block=GroupThreads only=gpu
+func groupTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
+	tiles := kernel.Shared[[groupStages * groupLines]lineTF32](t)
+	x := newTensorTile(t, 4, GroupRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupThreads, GroupRows, 4, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
@@ -118,6 +139,23 @@ func groupBF16Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, 
 	groupProduct(t, GroupTallThreads, GroupTallRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v float32) {
+			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+}
+
+// groupTF32Tall multiplies matrices of float32, cut off to the TF32 format.
+//
+//quern:kernel unchecked block=GroupTallThreads only=gpu
+func groupTF32Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
+	tiles := kernel.Shared[[groupStages * groupTallLines]lineTF32](t)
+	x := newTensorTile(t, 4, GroupTallRows, GroupColumns, m, n, k, part)
+	groupProduct(t, GroupTallThreads, GroupTallRows, 4, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
@@ -210,4 +248,22 @@ func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, threa
 		}
 		left += some * 8
 	}
+}
+
+// roundRows copies matrices, of which the rows begin elsewhere, and rounds them to the TF32
+// format, to nearest and ties away from zero.
+//
+//quern:kernel
+func roundRows(t kernel.Thread, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to []float32) {
+	i := t.Global()
+	if i >= matrices*rows*columns {
+		return
+	}
+	row, column := i/columns, i%columns
+	const dropped = 1<<13 - 1
+	bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
+	if bits&0x7fffffff <= 0x7f800000 { // a number
+		bits = (bits + 1<<12) &^ dropped
+	}
+	to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits)
 }
