@@ -96,11 +96,15 @@ func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 	if err != nil || older.Target == m.Target {
 		return nil, err
 	}
-	// Devices that can run the module may have more than the oldest ones.
-	if need, err := strconv.Atoi(strings.TrimPrefix(older.Target, "sm_")); err == nil && need > oldest {
-		return ptx.Emit(k, ptx.Options{Target: need})
+	if _, only := strings.CutSuffix(m.Target, "a"); !only {
+		return older, nil
 	}
-	return older, nil
+	// Newer devices use it too: it may have all that its own target has.
+	need, err := strconv.Atoi(strings.TrimPrefix(older.Target, "sm_"))
+	if err != nil {
+		return nil, err
+	}
+	return ptx.Emit(k, ptx.Options{Target: need})
 }
 
 // Text compiles the named kernel in one Go source file. The name of an instance of a

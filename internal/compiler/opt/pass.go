@@ -101,7 +101,7 @@ var passes = []pass{
 		"fold once more",
 		[]after{{"scalarise", "leaves of aggregates are copied often, and not all are read"}}, onKernel(fold)},
 	{"results", once, ir.StageFinal,
-		"a warp operation writes its results to the variables that they are copied to",
+		"a product of matrices writes its results to the variables that they are copied to",
 		[]after{{"late fold", "only copies to variables that are read are left"}}, onKernel(writeResults)},
 	{"hoist", once, ir.StageFinal,
 		"a loop bound in memory, a division and a square root that a loop does not change are computed once before it",

@@ -2,8 +2,8 @@ package opt
 
 import "quern.dev/internal/compiler/ir"
 
-// writeResults lets a warp operation write its results to the variables to which they are
-// copied next. A product of tiles that replaces its sum then changes it in place.
+// writeResults lets products of matrices write their results to the variables to which they
+// are copied next. A product of tiles that is added to its sum then changes it in place.
 func writeResults(k *ir.Kernel) error {
 	uses := map[*ir.Local]int{}
 	v := ir.Visitor{Place: func(p ir.Place) bool {
@@ -41,6 +41,9 @@ func directResults(list []ir.Stmt, uses map[*ir.Local]int) []ir.Stmt {
 		case *ir.Block:
 			s.Body = directResults(s.Body, uses)
 		case *ir.Warp:
+			if !s.Op.IsMMA() && !s.Op.IsGroupMMA() {
+				break
+			}
 			for i, d := range s.Dst {
 				if d != nil {
 					at[d], taken[d] = &s.Dst[i], true
