@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "70f3b4e784ce54b69ec4c5ec0826b70b2a1eb03389b8467973e235538d06bc61",
+	Sum:     "1a9438ca58a4d281bb8779f941370cbf6fa4f3b7cce83cb7ce0f071200feb82a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1215,11 +1215,11 @@ var quernRows = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 10, 0, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 186, Col: 4},
