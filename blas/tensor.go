@@ -2,6 +2,7 @@ package blas
 
 import (
 	"cmp"
+	"math"
 
 	"quern.dev/blas/internal/kernels"
 	"quern.dev/gpu"
@@ -75,20 +76,27 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 		_, err := scratch.Ready()
 		return err
 	}
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T]())
+	rounds := p.groups > 0 && sizeOf[T]() == 4 // groups do not
 	a, b := x.a, x.b
 	switch {
 	case x.k == 0:
 		none := Batch[T]{General: General[T]{Data: gpu.Take[T](scratch, 1)}} // not read
 		a, b, x.a, x.b = none, none, none, none
 	default:
-		if x.tA != NoTrans {
-			x.a = transposed(scratch, a)
+		switch {
+		case x.tA != NoTrans:
+			x.a = inChunks[T](scratch, a.Cols, a.Rows, a.Count)
+		case rounds || !isInChunks(a):
+			x.a = inChunks[T](scratch, a.Rows, a.Cols, a.Count)
 		}
-		if x.tB == NoTrans {
-			x.b = transposed(scratch, b)
+		switch {
+		case x.tB == NoTrans:
+			x.b = inChunks[T](scratch, b.Cols, b.Rows, b.Count)
+		case rounds || !isInChunks(b):
+			x.b = inChunks[T](scratch, b.Rows, b.Cols, b.Count)
 		}
 	}
-	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[T]())
 	partial, ldp := x.c, (x.n+3)&^3
 	sums, isFloat := any(&partial).(*Batch[float32])
 	if !isFloat {
@@ -100,13 +108,24 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 	if run, err := scratch.Ready(); !run {
 		return err
 	}
-	if x.a.Data != a.Data {
-		if err := transpose(s, x.a, a); err != nil {
-			return err
+	for _, f := range [...]struct {
+		to, from Batch[T]
+		turn     bool
+	}{{x.a, a, x.tA != NoTrans}, {x.b, b, x.tB == NoTrans}} {
+		if f.to.Data == f.from.Data {
+			continue
 		}
-	}
-	if x.b.Data != b.Data {
-		if err := transpose(s, x.b, b); err != nil {
+		switch {
+		case f.turn:
+			err = transpose(s, f.to, f.from)
+			f.from = f.to
+		case !rounds:
+			err = copyRows(s, f.to, f.from)
+		}
+		if to, ok := any(f.to).(Batch[float32]); ok && rounds && err == nil {
+			err = roundRows(s, to, any(f.from).(Batch[float32]))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -123,62 +142,156 @@ func (x tensorArguments[T, C]) run(s *gpu.Stream, choose func(d *gpu.Device, m, 
 		float32(x.alpha), float32(x.beta), sums.Data, c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 }
 
-// transposed returns temporary memory for the transposes of a batch, in rows that start at
-// multiples of 16 bytes.
-func transposed[T any](scratch *gpu.Scratch, m Batch[T]) Batch[T] {
+// inChunks returns temporary memory for a batch of matrices in chunks.
+func inChunks[T any](scratch *gpu.Scratch, rows, cols, count int) Batch[T] {
 	chunk := 16 / sizeOf[T]()
-	stride := divideUp(m.Rows, chunk) * chunk
-	return Batch[T]{General[T]{m.Cols, m.Rows, stride, gpu.Take[T](scratch, m.Cols*stride*m.Count)}, m.Cols * stride, m.Count}
+	stride := divideUp(cols, chunk) * chunk
+	return Batch[T]{General[T]{rows, cols, stride, gpu.Take[T](scratch, rows*stride*count)}, rows * stride, count}
+}
+
+// isInChunks reports whether the rows of a batch start at multiples of 16 bytes from the first.
+func isInChunks[T any](m Batch[T]) bool {
+	chunk := 16 / sizeOf[T]()
+	return m.Stride%chunk == 0 && m.Step%chunk == 0
+}
+
+// copyRows copies matrices, so that rows begin elsewhere.
+func copyRows[T any](s *gpu.Stream, dst, src Batch[T]) error {
+	switch sizeOf[T]() {
+	case 1:
+		return copyRowsBits[T, uint8](s, dst, src)
+	case 2:
+		return copyRowsBits[T, uint16](s, dst, src)
+	default:
+		return copyRowsBits[T, uint32](s, dst, src)
+	}
+}
+
+func copyRowsBits[T any, B kernels.Moved](s *gpu.Stream, dst, src Batch[T]) error {
+	return kernels.LaunchCopyRows(s, gpu.Linear(src.Count*src.Rows*src.Cols), src.Rows, src.Cols, src.Stride, dst.Stride, src.Step, dst.Step, src.Count, bitsOf[T, B](src.Data), bitsOf[T, B](dst.Data))
+}
+
+// roundRows is copyRows with rounding to the TF32 format. src may be dst.
+func roundRows(s *gpu.Stream, dst, src Batch[float32]) error {
+	return kernels.LaunchRoundRows(s, gpu.Linear(src.Count*src.Rows*src.Cols), src.Rows, src.Cols, src.Stride, dst.Stride, src.Step, dst.Step, src.Count, src.Data, dst.Data)
 }
 
 // tensorChoice says how a product on tensor cores is computed.
 type tensorChoice struct {
 	wide        bool // a block has twice as many columns
+	groups      int  // of threads in a block that multiply; 0: warps multiply
 	tiles       int
 	parts, part int // into which the sum over k is divided; elements of k in each
 }
 
 // tensorPlan prefers wide tiles, which need less of shared memory's bandwidth, if there are
 // enough of them and the device has the memory; and divides long sums if there are few tiles.
+// GPUs of compute capability 9.0 have instructions for groups, which are faster if most
+// processors have a tile, and for float32, if it takes less time than to round the factors.
 func tensorPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
 	processors := max(d.Attributes().Multiprocessors, 1)
 	p := tensorChoice{parts: 1, part: max(k, 1)}
+	if major, _ := d.ComputeCapability(); major == 9 && (size <= 2 || m*n >= 1024*(m+n)) && d.Attributes().SharedPerBlock >= kernels.GroupTallShared {
+		if g := groupPlan(d, m, n, k, batch, size); 2*g.tiles*g.parts*batch >= processors {
+			return g
+		}
+	}
 	rows := divideUp(m, kernels.TensorRows)
 	if wide := rows * divideUp(n, 2*kernels.TensorRows); size == 2 && wide*batch >= processors && d.Attributes().SharedPerBlock >= kernels.TensorWideShared {
 		p.wide, p.tiles = true, wide
 		return p
 	}
-	p.tiles = rows * divideUp(n, kernels.TensorRows)
+	p.divide(d, rows*divideUp(n, kernels.TensorRows), k, batch, size)
+	return p
+}
+
+// groupPlan chooses the number of groups. A block of three takes less time for its rows, because
+// the caches limit a block of two, but the last blocks leave more processors idle.
+func groupPlan(d *gpu.Device, m, n, k, batch, size int) tensorChoice {
+	var best tensorChoice
+	least := math.Inf(1)
+	for i, speed := range [...]float64{1, 1.25} {
+		groups := 2 + i
+		p := tensorChoice{groups: groups, parts: 1, part: max(k, 1)}
+		p.divide(d, divideUp(m, groups*64)*divideUp(n, kernels.GroupColumns), k, batch, size)
+		waves := divideUp(p.tiles*p.parts*batch, max(d.Attributes().Multiprocessors, 1))
+		if time := float64(waves*groups*p.part) / speed; time < least {
+			best, least = p, time
+		}
+	}
+	return best
+}
+
+// divide divides the sum over k if there are fewer tiles than processors.
+func (p *tensorChoice) divide(d *gpu.Device, tiles, k, batch, size int) {
+	p.tiles = tiles
 	step := 128 / size // elements of k that a block reads at a time
-	if most := min(processors/(p.tiles*batch), k/(8*step)); most > 1 && d.Backend() != gpu.CPU {
+	if most := min(max(d.Attributes().Multiprocessors, 1)/(tiles*batch), k/(8*step)); most > 1 && d.Backend() != gpu.CPU {
 		p.part = divideUp(divideUp(k, most), step) * step
 		p.parts = divideUp(k, p.part)
 	}
-	return p
 }
 
 // launch adds the kernel to the stream.
 func (x tensorArguments[T, C]) launch(s *gpu.Stream, p tensorChoice) error {
-	grid := gpu.Linear(p.tiles * p.parts * x.batch * kernels.TensorThreads)
+	chunk := 16 / sizeOf[T]()
+	p.part = divideUp(p.part, chunk)
+	x.a.Stride, x.a.Step, x.b.Stride, x.b.Step = x.a.Stride/chunk, x.a.Step/chunk, x.b.Stride/chunk, x.b.Step/chunk
+	threads := kernels.TensorThreads
+	if p.groups > 0 {
+		threads = p.groups * 128
+	}
+	grid := gpu.Linear(p.tiles * p.parts * x.batch * threads)
 	switch x := any(&x).(type) {
 	case *tensorArguments[kernel.Float16, float32]:
 		launch := kernels.LaunchTensorF16
-		if p.wide {
+		switch {
+		case p.groups == 2:
+			launch = kernels.LaunchGroupF16
+		case p.groups == 3:
+			launch = kernels.LaunchGroupF16Tall
+		case p.wide:
 			launch = kernels.LaunchTensorF16Wide
 		}
 		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[kernel.BFloat16, float32]:
 		launch := kernels.LaunchTensorBF16
-		if p.wide {
+		switch {
+		case p.groups == 2:
+			launch = kernels.LaunchGroupBF16
+		case p.groups == 3:
+			launch = kernels.LaunchGroupBF16Tall
+		case p.wide:
 			launch = kernels.LaunchTensorBF16Wide
 		}
 		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[float32, float32]:
-		return kernels.LaunchTensorTF32(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
+		launch := kernels.LaunchTensorTF32
+		switch p.groups {
+		case 2:
+			launch = kernels.LaunchGroupTF32
+		case 3:
+			launch = kernels.LaunchGroupTF32Tall
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data, x.post, x.ldr, x.stepR, x.bias, x.residual)
 	case *tensorArguments[int8, int32]:
-		return kernels.LaunchTensorS8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
+		launch := kernels.LaunchTensorS8
+		switch p.groups {
+		case 2:
+			launch = kernels.LaunchGroupS8
+		case 3:
+			launch = kernels.LaunchGroupS8Tall
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	case *tensorArguments[uint8, int32]:
-		return kernels.LaunchTensorU8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
+		launch := kernels.LaunchTensorU8
+		switch p.groups {
+		case 2:
+			launch = kernels.LaunchGroupU8
+		case 3:
+			launch = kernels.LaunchGroupU8Tall
+		}
+		return launch(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	}
 	panic("unreachable")
 }

@@ -8,6 +8,7 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/gputest"
+	"quern.dev/internal/mma"
 	"quern.dev/kernel"
 )
 
@@ -137,7 +138,7 @@ func TestTensorKernels(t *testing.T) {
 		b, db := tensorFactor(t, d, x, Trans, k, n, value)
 		c := matrix[float32]{m, n, n, poisoned[float32](m * n)}
 		dc := c.upload(t, d, 0)
-		for _, p := range []tensorChoice{{true, 2, 1, k}, {false, 3, 2, 128}} {
+		for _, p := range []tensorChoice{{wide: true, tiles: 2, parts: 1, part: k}, {tiles: 3, parts: 2, part: 128}} {
 			y := tensorArguments[kernel.BFloat16, float32]{m: m, n: n, k: k, batch: 1, tA: NoTrans, tB: Trans, alpha: 1, a: da, b: db, c: dc.Batch(), bias: dc.Data, residual: dc.Data}
 			if err := y.run(d.DefaultStream(), func(*gpu.Device, int, int, int, int, int) tensorChoice { return p }, nil); err != nil {
 				t.Fatal(err)
@@ -151,4 +152,87 @@ func TestTensorKernels(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestGroupKernels runs the kernels for groups of threads.
+func TestGroupKernels(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		if d.Backend() == gpu.CPU {
+			t.Skip("the kernels are for GPUs")
+		}
+		testGroups(t, d, func(rng *rand.Rand) kernel.BFloat16 { return kernel.ToBFloat16(rng.NormFloat64()) }, kernel.BFloat16.Float64, float32(1))
+		testGroups(t, d, func(rng *rand.Rand) kernel.Float16 { return kernel.ToFloat16(rng.NormFloat64()) }, kernel.Float16.Float64, float32(1))
+		testGroups(t, d, func(rng *rand.Rand) float32 { return float32(rng.NormFloat64()) },
+			func(x float32) float64 { return float64(math.Float32frombits(mma.RoundTF32(math.Float32bits(x)))) }, float32(1))
+		testGroups(t, d, func(rng *rand.Rand) int8 { return int8(rng.Uint32()) }, func(x int8) float64 { return float64(x) }, int32(1))
+		testGroups(t, d, func(rng *rand.Rand) uint8 { return uint8(rng.Uint32()) }, func(x uint8) float64 { return float64(x) }, int32(1))
+	})
+}
+
+func testGroups[T any, C float32 | int32](t *testing.T, d *gpu.Device, value func(rng *rand.Rand) T, number func(T) float64, one C) {
+	size := sizeOf[T]()
+	for _, c := range []struct {
+		groups, m, n, k, parts, batch, skip int
+		turned                              bool // A and B are stored with adjacent elements of a column of A and a row of B
+	}{
+		{2, 1, 1, 1, 1, 1, 0, false},
+		{2, 129, 300, 200, 1, 2, 0, false},
+		{3, 193, 257, 128 / size, 1, 1, 0, false},
+		{2, 130, 40, 5*128/size + 3, 1, 1, 1, false}, // a part of a buffer, not aligned
+		{3, 150, 250, 9 * 128 / size, 2, 1, 0, false},
+		{3, 191, 256, 6*128/size + 16, 1, 1, 0, false},
+		{2, 40, 70, 100, 1, 2, 0, true},
+	} {
+		if size == 1 && c.parts > 1 {
+			continue // integers are not divided
+		}
+		rng := rand.New(rand.NewPCG(6, uint64(c.k)))
+		chunk := 16 / size
+		stride := divideUp(c.k, chunk)*chunk + chunk
+		factor := func(rows int) ([]T, Batch[T]) {
+			data := make([]T, c.skip+rows*stride*c.batch)
+			for i := range data {
+				data[i] = value(rng)
+			}
+			if c.turned {
+				turned := make([]T, c.k*rows*c.batch)
+				for i := range turned {
+					turned[i] = data[(i/(c.k*rows)*rows+i%rows)*stride+i/rows%c.k]
+				}
+				return data, Batch[T]{General[T]{c.k, rows, rows, gputest.Upload(t, d, turned)}, c.k * rows, c.batch}
+			}
+			return data[c.skip:], Batch[T]{General[T]{rows, c.k, stride, gputest.Upload(t, d, data).Slice(c.skip, len(data))}, rows * stride, c.batch}
+		}
+		tA, tB := NoTrans, Trans
+		if c.turned {
+			tA, tB = Trans, NoTrans
+		}
+		a, da := factor(c.m)
+		b, db := factor(c.n)
+		old := make([]C, c.m*c.n*c.batch)
+		for i := range old {
+			old[i] = C(rng.IntN(100) - 50)
+		}
+		dc := Batch[C]{General[C]{c.m, c.n, c.n, gputest.Upload(t, d, old)}, c.m * c.n, c.batch}
+		part := divideUp(divideUp(c.k, c.parts), 128/size) * 128 / size
+		p := tensorChoice{groups: c.groups, tiles: divideUp(c.m, c.groups*64) * divideUp(c.n, 256), parts: c.parts, part: part}
+		y := tensorArguments[T, C]{m: c.m, n: c.n, k: c.k, batch: c.batch, tA: tA, tB: tB, alpha: 2 * one, beta: 3 * one, a: da, b: db, c: dc}
+		if f, ok := any(dc.Data).(*gpu.Buffer[float32]); ok {
+			y.bias, y.residual = f, f
+		}
+		if err := y.run(d.DefaultStream(), func(*gpu.Device, int, int, int, int, int) tensorChoice { return p }, nil); err != nil {
+			t.Fatal(err)
+		}
+		for at, got := range gputest.Download(t, d, dc.Data) {
+			batch, i, j := at/(c.m*c.n), at/c.n%c.m, at%c.n
+			var sum exact
+			for q := range c.k {
+				sum.add(2*number(a[(batch*c.m+i)*stride+q]), number(b[(batch*c.n+j)*stride+q]))
+			}
+			sum.add(3, float64(old[at]))
+			if !(math.Abs(float64(got)-sum.value()) <= float64(2*c.k+6)*0x1p-23*sum.magnitude*float64(size-1)) {
+				t.Fatalf("%T %+v: element (%d, %d) of matrix %d is %v, want %v", *new(T), c, i, j, batch, got, sum.value())
+			}
+		}
+	}
 }

@@ -192,14 +192,17 @@ func (k *Kernel) failed(doing string, err error) error {
 }
 
 // module returns the PTX of a variant for a device. capability is the device's compute
-// capability times ten, or 0. If the variant needs a newer device, module returns the module
+// capability times ten, or 0. If the variant needs another device, module returns the module
 // with replacements; if that does not exist or needs a newer device too, the error is a
 // *CapabilityError.
 func (k *kernelInfo) module(variant string, capability int) (string, error) {
 	name := cmp.Or(k.modules, k.Name)
 	text, err := k.Code.Module(name, variant, false, k.Name)
-	if err != nil || capability == 0 || targetOf(text) <= capability {
+	if err != nil || capability == 0 {
 		return text, err
+	}
+	if need, only := targetOf(text); need == capability || need < capability && !only {
+		return text, nil
 	}
 	older, err := k.Code.Module(name, variant, true, k.Name)
 	if err != nil {
@@ -208,22 +211,23 @@ func (k *kernelInfo) module(variant string, capability int) (string, error) {
 	if older != "" {
 		text = older
 	}
-	if need := targetOf(text); need > capability {
+	if need, _ := targetOf(text); need > capability {
 		return "", &CapabilityError{"some of the kernel's instructions", capability / 10, capability % 10, fmt.Sprintf("%d.%d", need/10, need%10)}
 	}
 	return text, nil
 }
 
 // targetOf returns the compute capability times ten in the .target of PTX, or 0 without
-// one.
-func targetOf(ptx string) int {
+// one. only says that the PTX is for devices of exactly this capability, as in sm_90a.
+func targetOf(ptx string) (need int, only bool) {
 	_, rest, _ := strings.Cut(ptx, ".target sm_")
-	digits, _, _ := strings.Cut(rest, "\n")
-	n, err := strconv.Atoi(strings.TrimSpace(digits))
+	name, _, _ := strings.Cut(rest, "\n")
+	digits, only := strings.CutSuffix(strings.TrimSpace(name), "a")
+	need, err := strconv.Atoi(digits)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	return n
+	return need, only
 }
 
 // placed returns the size in bytes of the kernel's shared variables if they are in

@@ -15,7 +15,9 @@ func forOlder(m archive.Module) archive.Module {
 
 func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 	const modern, older, other = ".version 7.0\n.target sm_80\nmodern", ".version 6.0\n.target sm_50\nolder", ".version 6.0\n.target sm_80\nother"
-	info := kernelInfo{Kernel: compiled.Kernel{Name: "k", Code: codeOf(module("k", "narrow", modern), forOlder(module("k", "narrow", older)), module("k", "wide", other))}}
+	const only, anywhere = ".version 8.0\n.target sm_90a\nonly", ".version 7.0\n.target sm_80\nanywhere"
+	info := kernelInfo{Kernel: compiled.Kernel{Name: "k", Code: codeOf(module("k", "narrow", modern), forOlder(module("k", "narrow", older)), module("k", "wide", other),
+		module("k", "proven", only), forOlder(module("k", "proven", anywhere)))}}
 	for _, test := range []struct {
 		name       string
 		variant    string
@@ -27,6 +29,9 @@ func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 		{"a device that lacks them", "narrow", 75, older},
 		{"a device without a capability", "narrow", 0, modern},
 		{"a variant that needs none", "wide", 86, other},
+		{"the only device that has the instructions", "proven", 90, only},
+		{"a newer device than the only one", "proven", 100, anywhere},
+		{"an older device than the only one", "proven", 80, anywhere},
 	} {
 		if got, err := info.module(test.variant, test.capability); err != nil || got != test.want {
 			t.Errorf("%s: got %q, error %v; want %q", test.name, got, err, test.want)

@@ -96,8 +96,8 @@
 // exchange values without memory: [Shuffle], [Ballot], [WarpReduceAdd] and
 // others. [Thread.SyncGrid] is a barrier for the whole grid, and
 // [Thread.SyncCluster] for a cluster of blocks. [AsyncCopy] and [BulkCopy] fill
-// shared memory while the threads compute. [MMA] multiplies matrices on tensor
-// cores.
+// shared memory while the threads compute. [MMA] and [GroupMMA] multiply
+// matrices on tensor cores.
 //
 // # Mathematics
 //

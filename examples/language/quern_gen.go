@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "e583db6440f818cd743faac03b66d282cb8ff7a1ec553fa0e3286209768a9867",
+	Sum:     "1a9438ca58a4d281bb8779f941370cbf6fa4f3b7cce83cb7ce0f071200feb82a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1215,11 +1215,11 @@ var quernRows = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 10, 0, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 186, Col: 4},
@@ -8745,14 +8745,14 @@ func quernHostSmallProduct(r *host2.Run) {
 	fas := host2.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
 	n := 1
 	n2 := 1
-	t9 := 1
-	var t62 []float32
+	t52 := 1
+	var t6 []float32
 	t8s := host2.Scratch[kernel.MatrixA[float32]](r, 2, r.BlockDim.Count())
 	t9s := host2.Scratch[kernel.MatrixB[float32]](r, 3, r.BlockDim.Count())
 	t10s := host2.Scratch[kernel.Accumulator[float32]](r, 4, r.BlockDim.Count())
 	n3 := 1
 	n4 := 1
-	t72 := 8
+	t53 := 8
 	sums2 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
 	sums3 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
 	sums4 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
@@ -8810,7 +8810,7 @@ func quernHostSmallProduct(r *host2.Run) {
 //line tensor.go:99:100000
 					first2 := (threadZ*1 + threadY) * 32
 //line tensor.go:100:100000
-					quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9)
+					quernRow2SmallProduct(r, fas, first2, t2, k, n, n2, t52)
 //line tensor.go:101:100000
 				}
 //line tensor.go:102:100000
@@ -8818,7 +8818,7 @@ func quernHostSmallProduct(r *host2.Run) {
 //line tensor.go:103:100000
 			r.ThreadIdx = kernel.Dim3{}
 //line tensor.go:95:100000
-			t62 = b[t5:]
+			t6 = b[t5:]
 //line tensor.go:96:100000
 			for threadZ := range 1 {
 //line tensor.go:97:100000
@@ -8828,7 +8828,7 @@ func quernHostSmallProduct(r *host2.Run) {
 //line tensor.go:99:100000
 					first3 := (threadZ*1 + threadY) * 32
 //line tensor.go:100:100000
-					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72)
+					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, t6, n3, n4, t53)
 //line tensor.go:101:100000
 				}
 //line tensor.go:102:100000
@@ -8885,80 +8885,47 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 
 //go:noinline
 //line quern_gen.go:8888:1
-func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2, n int, t2 []float32, k, n2, t9 int) {
+func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
-		at2 := (threadX + first2) & 31 & 3 * 1
-		t52 := (threadX + first2) & 31 >> 2
-		t6 := (threadX + first2) & 31 & 3 * n
+		t12 := (threadX + first2) & 31 >> 2
+		t22 := (threadX + first2) & 31 & 3 * n
 //line tensor.go:94:100000
 		m := kernel.MatrixA[float32]{}
 //line tensor.go:95:100000
-		var result0 kernel.MatrixA[float32]
+		for w := 0; w < 4; w++ {
 //line tensor.go:96:100000
-		if n == 0 {
+			t3 := t2
 //line tensor.go:97:100000
-			for i := 0; i < 2; i++ {
-//line tensor.go:94:100000
-				bits := uint64(math.Float32bits(t2[((threadX+first2)&31>>2+i*8)*k+at2]))
-//line tensor.go:95:100000
-				t12 := i
-//line tensor.go:94:100000
-				_ = m[t12]
-//line tensor.go:95:100000
-				t22 := i + 2
-//line tensor.go:94:100000
-				_ = m[t22]
-//line tensor.go:95:100000
-				t3 := uint32(bits)
-//line tensor.go:96:100000
-				t4 := uint32(bits >> 32)
-//line tensor.go:94:100000
-				m[t12] = t3
-//line tensor.go:94:100000
-				m[t22] = t4
-//line tensor.go:95:100000
-			}
-//line tensor.go:96:100000
-			result0 = m
-//line tensor.go:97:100000
-		} else {
+			t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
 //line tensor.go:98:100000
-			for w := 0; w < 4; w++ {
+			var word uint32
 //line tensor.go:99:100000
-				t7 := t2
-//line tensor.go:100:100000
-				t8 := (t52+w&1*8)*k + (t6+w>>1*4*n)*1
-//line tensor.go:101:100000
-				var word uint32
-//line tensor.go:102:100000
-				for i2 := 0; i2 < n2; i2++ {
+			for i := 0; i < n2; i++ {
 //line tensor.go:94:100000
-					word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << (i2 * 32 / n2)
-//line tensor.go:95:100000
-				}
-//line tensor.go:96:100000
-				result02 := word
-//line tensor.go:94:100000
-				m[w] = result02
+				word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2)
 //line tensor.go:95:100000
 			}
 //line tensor.go:96:100000
-			result0 = m
-//line tensor.go:97:100000
+			result0 := word
+//line tensor.go:94:100000
+			m[w] = result0
+//line tensor.go:95:100000
 		}
+//line tensor.go:96:100000
+		result02 := m
+//line tensor.go:97:100000
+		*fa = result02
 //line tensor.go:98:100000
-		*fa = result0
-//line tensor.go:99:100000
 	}
-//line tensor.go:100:100000
+//line tensor.go:99:100000
 }
 
 //go:noinline
-//line quern_gen.go:8961:1
-func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], n3 int, t62 []float32, n4, t72 int) {
+//line quern_gen.go:8928:1
+func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first3:])
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first3:])
 	t8Row := (*[32]kernel.MatrixA[float32])(t8s[first3:])
@@ -8968,62 +8935,42 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
-		t82 := &t8Row[threadX]
-		t92 := &t9Row[threadX]
+		t8 := &t8Row[threadX]
+		t9 := &t9Row[threadX]
 		t10 := &t10Row[threadX]
-		t32 := (threadX + first3) & 31 >> 2
-		at3 := t32 * 1
-		t42 := (threadX + first3) & 31 & 3 * n3
+		t13 := (threadX + first3) & 31 >> 2
+		at2 := t13 * 1
+		t23 := (threadX + first3) & 31 & 3 * n3
 //line tensor.go:95:100000
 		m2 := kernel.MatrixB[float32]{}
 //line tensor.go:96:100000
-		var result03 kernel.MatrixB[float32]
+		for w2 := 0; w2 < 2; w2++ {
 //line tensor.go:97:100000
-		if n3 == 0 {
-//line tensor.go:95:100000
-			bits2 := uint64(math.Float32bits(t62[(threadX+first3)&31>>2*1+(threadX+first3)&31&3*8]))
-//line tensor.go:96:100000
-			t13 := uint32(bits2)
-//line tensor.go:97:100000
-			t23 := uint32(bits2 >> 32)
+			t32 := t6
 //line tensor.go:98:100000
-			m2[0] = t13
+			t42 := at2 + (t23+w2*4*n3)*8
 //line tensor.go:99:100000
-			m2[1] = t23
+			var word2 uint32
 //line tensor.go:100:100000
-			result03 = m2
-//line tensor.go:101:100000
-		} else {
-//line tensor.go:102:100000
-			for w2 := 0; w2 < 2; w2++ {
-//line tensor.go:103:100000
-				t53 := t62
-//line tensor.go:104:100000
-				t63 := at3 + (t42+w2*4*n3)*8
-//line tensor.go:105:100000
-				var word2 uint32
-//line tensor.go:106:100000
-				for i3 := 0; i3 < n4; i3++ {
+			for i2 := 0; i2 < n4; i2++ {
 //line tensor.go:95:100000
-					word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << (i3 * 32 / n4)
-//line tensor.go:96:100000
-				}
-//line tensor.go:97:100000
-				result04 := word2
-//line tensor.go:95:100000
-				m2[w2] = result04
+				word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4)
 //line tensor.go:96:100000
 			}
 //line tensor.go:97:100000
-			result03 = m2
-//line tensor.go:98:100000
-		}
-//line tensor.go:99:100000
-		fb := result03
+			result03 := word2
+//line tensor.go:95:100000
+			m2[w2] = result03
 //line tensor.go:96:100000
-		*t82 = *fa
+		}
 //line tensor.go:97:100000
-		*t92 = fb
+		result04 := m2
+//line tensor.go:98:100000
+		fb := result04
+//line tensor.go:96:100000
+		*t8 = *fa
+//line tensor.go:97:100000
+		*t9 = fb
 //line tensor.go:98:100000
 		*t10 = *sum
 //line tensor.go:99:100000
@@ -9032,7 +8979,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:9036:1
+//line quern_gen.go:8983:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first4:])
 	sumRow2 := (*[32]float32)(sums2[first4:])
@@ -9053,7 +9000,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:9057:1
+//line quern_gen.go:9004:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first5:])
 	for threadX := range 32 {
@@ -9088,7 +9035,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:9092:1
+//line quern_gen.go:9039:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -9195,7 +9142,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:9199:1
+//line quern_gen.go:9146:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -9258,7 +9205,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:9262:1
+//line quern_gen.go:9209:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -9332,7 +9279,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int
 //line types.go:17:120000
 }
 
-//line quern_gen.go:9336:1
+//line quern_gen.go:9283:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -9423,7 +9370,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:9427:1
+//line quern_gen.go:9374:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -9534,7 +9481,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:9538:1
+//line quern_gen.go:9485:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -9604,7 +9551,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9608:1
+//line quern_gen.go:9555:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -9674,7 +9621,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9678:1
+//line quern_gen.go:9625:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -9744,7 +9691,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9748:1
+//line quern_gen.go:9695:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -9845,7 +9792,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:9849:1
+//line quern_gen.go:9796:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -9955,7 +9902,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:9959:1
+//line quern_gen.go:9906:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -10027,7 +9974,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:10031:1
+//line quern_gen.go:9978:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -10119,7 +10066,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:10123:1
+//line quern_gen.go:10070:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -10205,7 +10152,7 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10209:1
+//line quern_gen.go:10156:1
 func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k, t5, t52, t53 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10425,7 +10372,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10429:1
+//line quern_gen.go:10376:1
 func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k2 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10513,7 +10460,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10517:1
+//line quern_gen.go:10464:1
 func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10560,7 +10507,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 //line types.go:131:120000
 }
 
-//line quern_gen.go:10564:1
+//line quern_gen.go:10511:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -10627,7 +10574,7 @@ func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 }
 
 //go:noinline
-//line quern_gen.go:10631:1
+//line quern_gen.go:10578:1
 func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, k, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10677,7 +10624,7 @@ func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 }
 
 //go:noinline
-//line quern_gen.go:10681:1
+//line quern_gen.go:10628:1
 func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10772,7 +10719,7 @@ func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 //line types.go:166:120000
 }
 
-//line quern_gen.go:10776:1
+//line quern_gen.go:10723:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -10841,7 +10788,7 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10845:1
+//line quern_gen.go:10792:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32, count int, same bool) {
 	vRow := vs[first:][:dimX]
 	if same {
@@ -10887,7 +10834,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:10891:1
+//line quern_gen.go:10838:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -10897,7 +10844,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:10901:1
+//line quern_gen.go:10848:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32, count2 int, same2 bool) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -10975,7 +10922,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:10979:1
+//line quern_gen.go:10926:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -11145,7 +11092,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11149:1
+//line quern_gen.go:11096:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30:130000
@@ -11154,7 +11101,7 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:11158:1
+//line quern_gen.go:11105:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, at2, at3, at4 int) {
 	sRow := (*[256]float32)(ss[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
@@ -11202,7 +11149,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, 
 }
 
 //go:noinline
-//line quern_gen.go:11206:1
+//line quern_gen.go:11153:1
 func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []float32) {
 	sRow := (*[256]float32)(ss[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
@@ -11247,7 +11194,7 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:11251:1
+//line quern_gen.go:11198:1
 func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
 	reduceAddRow := (*[256]float32)(reduceAdds[first4:])
 	for threadX := range 256 {
@@ -11267,7 +11214,7 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:11271:1
+//line quern_gen.go:11218:1
 func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float32, startX int) {
 	pRow := ps[at5:][:n]
 	for lane := range n {
@@ -11289,7 +11236,7 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float
 }
 
 //go:noinline
-//line quern_gen.go:11293:1
+//line quern_gen.go:11240:1
 func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
 	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
@@ -11301,7 +11248,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
 //line warp.go:48:130000
 }
 
-//line quern_gen.go:11305:1
+//line quern_gen.go:11252:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -11374,7 +11321,7 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11378:1
+//line quern_gen.go:11325:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32, count2 int, same bool) {
 	keepRow := keeps[first:][:dimX]
 	if same {
@@ -11408,7 +11355,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:11412:1
+//line quern_gen.go:11359:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -11440,7 +11387,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:11444:1
+//line quern_gen.go:11391:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base, count3 int, same2 bool) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -11498,7 +11445,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:11502:1
+//line quern_gen.go:11449:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -11614,7 +11561,7 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11618:1
+//line quern_gen.go:11565:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := (*[32]int32)(vs[first:])
 	oRow := (*[32][]int32)(os[first:])
@@ -11674,7 +11621,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:11678:1
+//line quern_gen.go:11625:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := (*[32]int32)(vs[first2:])
 	oRow := (*[32][]int32)(os[first2:])
@@ -11697,7 +11644,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11701:1
+//line quern_gen.go:11648:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := (*[32]int32)(vs[first3:])
 	oRow := (*[32][]int32)(os[first3:])
@@ -11720,7 +11667,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11724:1
+//line quern_gen.go:11671:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := (*[32]int32)(vs[first4:])
 	oRow := (*[32][]int32)(os[first4:])
@@ -11743,7 +11690,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11747:1
+//line quern_gen.go:11694:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := (*[32]int32)(vs[first5:])
 	oRow := (*[32][]int32)(os[first5:])
@@ -11773,7 +11720,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11777:1
+//line quern_gen.go:11724:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := (*[32][]int32)(os[first6:])
 	shuffleRow2 := (*[32]int32)(shuffles2[first6:])
@@ -11788,7 +11735,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:11792:1
+//line quern_gen.go:11739:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -11934,7 +11881,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11938:1
+//line quern_gen.go:11885:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := (*[64]uint32)(givens[first:])
 	if base >= 0 && 64 <= len(keys)-base {
@@ -11961,7 +11908,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:11965:1
+//line quern_gen.go:11912:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := (*[64]uint32)(matchAnys[first2:])
 	givenRow2 := (*[64]uint32)(givens2[first2:])
@@ -12007,7 +11954,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:12011:1
+//line quern_gen.go:11958:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := (*[64]bool)(matchAlls[first3:])
 	givenRow3 := (*[64]bool)(givens3[first3:])
@@ -12048,7 +11995,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:12052:1
+//line quern_gen.go:11999:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -12058,7 +12005,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:12062:1
+//line quern_gen.go:12009:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -12075,7 +12022,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:12079:1
+//line quern_gen.go:12026:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -12089,7 +12036,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:12093:1
+//line quern_gen.go:12040:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -12104,7 +12051,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:12108:1
+//line quern_gen.go:12055:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -12228,7 +12175,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12232:1
+//line quern_gen.go:12179:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := (*[32]uint32)(vs[first:])
 	if 32 <= len(x) {
@@ -12253,7 +12200,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:12257:1
+//line quern_gen.go:12204:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
@@ -12263,7 +12210,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:12267:1
+//line quern_gen.go:12214:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := (*[32]uint32)(t2s[first3:])
 	reduceMaxRow := (*[32]uint32)(reduceMaxs[first3:])
@@ -12288,7 +12235,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:12292:1
+//line quern_gen.go:12239:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
@@ -12298,7 +12245,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:12302:1
+//line quern_gen.go:12249:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
@@ -12308,7 +12255,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:12312:1
+//line quern_gen.go:12259:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := (*[32]uint32)(t6s[first6:])
 	t8Row := (*[32]uint32)(t8s[first6:])
@@ -12340,7 +12287,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:12344:1
+//line quern_gen.go:12291:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := (*[32]uint32)(lows[first7:])
 	highRow := (*[32]uint32)(highs[first7:])
@@ -12403,7 +12350,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:12407:1
+//line quern_gen.go:12354:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -12454,7 +12401,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:12458:1
+//line quern_gen.go:12405:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	if base >= 0 && 128 <= len(x)-base {
 		row2 := (*[128]int32)(x[base:])
@@ -12481,7 +12428,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:12485:1
+//line quern_gen.go:12432:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -12540,7 +12487,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:12544:1
+//line quern_gen.go:12491:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := (*[64]float32)(givens[first:])
 	for threadX := range 64 {
@@ -12555,7 +12502,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:12559:1
+//line quern_gen.go:12506:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := (*[64]float32)(reduceAdds[first2:])
 	for threadX := range 64 {
@@ -12575,7 +12522,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:12579:1
+//line quern_gen.go:12526:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -12606,7 +12553,7 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 //line actor.go:27:140000
 }
 
-//line quern_gen.go:12610:1
+//line quern_gen.go:12557:1
 func quernHostLongerReduceParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
@@ -12784,7 +12731,7 @@ func quernHostLongerReduceParts(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12788:1
+//line quern_gen.go:12735:1
 func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first, base, count, base2, left, base3 int) {
 	countRow := (*[256]int)(counts[first2:])
 	countRow2 := (*[256]int)(counts2[first2:])
@@ -13063,7 +13010,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 }
 
 //go:noinline
-//line quern_gen.go:13067:1
+//line quern_gen.go:13014:1
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
@@ -13073,7 +13020,7 @@ func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 
 }
 
 //go:noinline
-//line quern_gen.go:13077:1
+//line quern_gen.go:13024:1
 func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
@@ -13101,7 +13048,7 @@ func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 
 }
 
 //go:noinline
-//line quern_gen.go:13105:1
+//line quern_gen.go:13052:1
 func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
@@ -13125,7 +13072,7 @@ func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5
 }
 
 //go:noinline
-//line quern_gen.go:13129:1
+//line quern_gen.go:13076:1
 func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow2 := (*[256]int)(counts2[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
@@ -13164,7 +13111,7 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shu
 }
 
 //go:noinline
-//line quern_gen.go:13168:1
+//line quern_gen.go:13115:1
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
@@ -13174,7 +13121,7 @@ func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:13178:1
+//line quern_gen.go:13125:1
 func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], first8 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32]) {
 	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first8:])
@@ -13197,7 +13144,7 @@ func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], fi
 }
 
 //go:noinline
-//line quern_gen.go:13201:1
+//line quern_gen.go:13148:1
 func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], out []kernel.Vec2[float32], blockX int) {
 	countRow := (*[256]int)(counts[first9:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first9:])
@@ -13238,7 +13185,7 @@ func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []ke
 //line quern.dev/algo/internal/template/reduce.go:59:150000
 }
 
-//line quern_gen.go:13242:1
+//line quern_gen.go:13189:1
 func quernHostLongerReduceRows(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	parts := host2.Value[int](r, 1)
@@ -13377,7 +13324,7 @@ func quernHostLongerReduceRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13381:1
+//line quern_gen.go:13328:1
 func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, counts []int, vs []kernel.Vec2[float32], base, group, parts, n, part int, out, in []kernel.Vec2[float32]) {
 	toRow := (*[256]int)(tos[first:])
 	countRow := (*[256]int)(counts[first:])
@@ -13441,7 +13388,7 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, counts []int,
 }
 
 //go:noinline
-//line quern_gen.go:13445:1
+//line quern_gen.go:13392:1
 func quernRow2LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first2 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first2:])
@@ -13451,7 +13398,7 @@ func quernRow2LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:13455:1
+//line quern_gen.go:13402:1
 func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first3 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first3:])
@@ -13479,7 +13426,7 @@ func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first3 i
 }
 
 //go:noinline
-//line quern_gen.go:13483:1
+//line quern_gen.go:13430:1
 func quernRow4LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first4 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
@@ -13503,7 +13450,7 @@ func quernRow4LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first4 
 }
 
 //go:noinline
-//line quern_gen.go:13507:1
+//line quern_gen.go:13454:1
 func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow := (*[256]int)(counts[first5:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
@@ -13542,7 +13489,7 @@ func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs, shuff
 }
 
 //go:noinline
-//line quern_gen.go:13546:1
+//line quern_gen.go:13493:1
 func quernRow6LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first6:])
@@ -13552,7 +13499,7 @@ func quernRow6LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 i
 }
 
 //go:noinline
-//line quern_gen.go:13556:1
+//line quern_gen.go:13503:1
 func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results, out []kernel.Vec2[float32], group int) {
 	toRow := (*[256]int)(tos[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
@@ -13574,7 +13521,7 @@ func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results, out
 //line quern.dev/algo/internal/template/reduce.go:86:150000
 }
 
-//line quern_gen.go:13578:1
+//line quern_gen.go:13525:1
 func quernHostLongerReduceColumns(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	width := host2.Value[int](r, 1)
@@ -13658,7 +13605,7 @@ func quernRow1LongerReduceColumns(r *host2.Run, base, width, blockZ, gridZ, n in
 //line quern.dev/algo/internal/template/reduce.go:112:150000
 }
 
-//line quern_gen.go:13662:1
+//line quern_gen.go:13609:1
 func quernHostLongerReduceSegments(r *host2.Run) {
 	group := host2.Value[int](r, 0)
 	empty := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -13798,7 +13745,7 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:13802:1
+//line quern_gen.go:13749:1
 func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firsts, lasts, counts []int, vs []kernel.Vec2[float32], base, group int, out []kernel.Vec2[float32], ends []int32, in []kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first:])
 	firstRow := (*[256]int)(firsts[first:])
@@ -13872,7 +13819,7 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 }
 
 //go:noinline
-//line quern_gen.go:13876:1
+//line quern_gen.go:13823:1
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
@@ -13882,7 +13829,7 @@ func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 }
 
 //go:noinline
-//line quern_gen.go:13886:1
+//line quern_gen.go:13833:1
 func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
@@ -13910,7 +13857,7 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 }
 
 //go:noinline
-//line quern_gen.go:13914:1
+//line quern_gen.go:13861:1
 func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
@@ -13934,7 +13881,7 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:13938:1
+//line quern_gen.go:13885:1
 func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
@@ -13973,7 +13920,7 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, s
 }
 
 //go:noinline
-//line quern_gen.go:13977:1
+//line quern_gen.go:13924:1
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
@@ -13983,7 +13930,7 @@ func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 }
 
 //go:noinline
-//line quern_gen.go:13987:1
+//line quern_gen.go:13934:1
 func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, firsts, lasts []int, results, out []kernel.Vec2[float32], group int, empty kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first8:])
 	firstRow := (*[256]int)(firsts[first8:])
@@ -14015,7 +13962,7 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 //line quern.dev/algo/internal/template/reduce.go:140:150000
 }
 
-//line quern_gen.go:14019:1
+//line quern_gen.go:13966:1
 func quernHostLongerRunScanParts(r *host2.Run) {
 	launch := host2.Value[int](r, 0)
 	part := host2.Value[int](r, 1)
@@ -14350,7 +14297,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 	}
 }
 
-//line quern_gen.go:14354:1
+//line quern_gen.go:14301:1
 func quernHostLongerTotalParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
@@ -14547,7 +14494,7 @@ func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []
 //line quern.dev/algo/internal/template/scan.go:266:170000
 }
 
-//line quern_gen.go:14551:1
+//line quern_gen.go:14498:1
 func quernHostLongerPrefixParts(r *host2.Run) {
 	start := host2.Value[bool](r, 0)
 	first := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -14616,7 +14563,7 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 //line quern.dev/algo/internal/template/scan.go:286:170000
 }
 
-//line quern_gen.go:14620:1
+//line quern_gen.go:14567:1
 func quernHostLongerScanParts(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)
@@ -14871,7 +14818,7 @@ func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, ou
 	}
 }
 
-//line quern_gen.go:14875:1
+//line quern_gen.go:14822:1
 func quernHostLongerScanLines(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/archive"
@@ -95,7 +96,15 @@ func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 	if err != nil || older.Target == m.Target {
 		return nil, err
 	}
-	return older, nil
+	if _, only := strings.CutSuffix(m.Target, "a"); !only {
+		return older, nil
+	}
+	// Newer devices use it too: it may have all that its own target has.
+	need, err := strconv.Atoi(strings.TrimPrefix(older.Target, "sm_"))
+	if err != nil {
+		return nil, err
+	}
+	return ptx.Emit(k, ptx.Options{Target: need})
 }
 
 // Text compiles the named kernel in one Go source file. The name of an instance of a

@@ -35,6 +35,10 @@ type Info struct {
 	Stack       int // bytes of local memory per thread
 	Shared      int // bytes of static shared memory per block
 	Constant    int // bytes of constant memory for parameters
+
+	// Serialized says that each product of tiles (wgmma) waits for the one before, because
+	// the assembler cannot tell that nothing else uses their sums.
+	Serialized bool
 }
 
 // Find returns the path of the assembler. The error is ErrNotFound.
@@ -48,6 +52,24 @@ var Find = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+// Runs reports whether a device of an architecture such as "sm_90" runs PTX text. Text for
+// sm_90a runs on sm_90 only.
+func Runs(text, architecture string) bool {
+	target, only := target(text)
+	number := func(s string) int {
+		n, _ := strconv.Atoi(strings.TrimPrefix(s, "sm_"))
+		return n
+	}
+	return target == architecture || !only && number(target) < number(architecture)
+}
+
+// target returns the target of PTX text, and whether it runs on no other architecture.
+func target(text string) (name string, only bool) {
+	_, rest, _ := strings.Cut(text, "\n.target ")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.CutSuffix(strings.TrimSpace(line), "a")
+}
 
 // Assemble assembles PTX text with one entry for an architecture such as "sm_90". The
 // error contains the assembler's messages.
@@ -64,6 +86,9 @@ func Assemble(text, architecture string) (Info, error) {
 	source := filepath.Join(dir, "module.ptx")
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		return Info{}, err
+	}
+	if name, only := target(text); only && name == architecture {
+		architecture += "a"
 	}
 	out, err := exec.Command(path, "-v", "-arch="+architecture, source, "-o", filepath.Join(dir, "module.cubin")).CombinedOutput()
 	if err != nil {
@@ -88,7 +113,7 @@ var reports = []struct {
 
 // parse reads the assembler's verbose output. Numbers that the output omits are 0.
 func parse(output string) Info {
-	var info Info
+	info := Info{Serialized: strings.Contains(output, "wgmma.mma_async instructions are serialized")}
 	for _, r := range reports {
 		if m := r.phrase.FindStringSubmatch(output); m != nil {
 			*r.number(&info), _ = strconv.Atoi(m[1])

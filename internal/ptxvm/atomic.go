@@ -260,7 +260,7 @@ func addHalf(t dataType) exec {
 
 // decodeFence decodes membar and fence. Every fence is a full fence.
 func decodeFence(d *decoder) {
-	d.drop("gl", "sc", "acq_rel", "acquire", "release", "proxy", "alias", "async", "mbarrier_init")
+	d.drop("gl", "sc", "acq_rel", "acquire", "release", "proxy", "alias", "async", "mbarrier_init", "shared::cta")
 	d.drop(scopeModifiers...)
 	d.want(0, 0)
 	d.emit(func(t *thread, _ *instr) {

@@ -49,6 +49,9 @@ type warp struct {
 	present uint32 // lanes that have not exited
 	waiting uint32 // lanes waiting at a warp operation
 	barrier uint32 // timestamp of the last bar.warp.sync
+
+	products []groupProduct // by groups, in order
+	groups   int            // of products
 }
 
 // block is a machine that runs the blocks of a launch one after another. One worker uses
@@ -134,6 +137,7 @@ func (b *block) start(linear uint64) {
 		w := &b.warps[i]
 		w.present = 1<<len(w.threads) - 1
 		w.waiting = 0
+		w.products, w.groups = w.products[:0], 0
 		w.barrier = b.now
 	}
 }

@@ -87,7 +87,7 @@ func init() {
 		// clusters: together.go
 		"mapa": decodeMapAddress,
 		// matrices: matrix.go
-		"ldmatrix": decodeLoadMatrix, "mma": decodeMMA,
+		"ldmatrix": decodeLoadMatrix, "mma": decodeMMA, "wgmma": decodeGroup, // wgmma.go
 		// control: branch.go
 		"bra": decodeBra, "brx": decodeBrx, "ret": decodeExit, "exit": decodeExit, "trap": decodeTrap,
 		"brkpt": decodeNothing, "nanosleep": decodeNanosleep, "pmevent": decodeNothing,

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "47032bb332c398e1584ca2c5e25265473e4e67699031db280f859774984d9a09",
+	Sum:     "c6b155d30362546b56d6e9118e16fb56a839d083c07cf1c695d571b289fd91ee",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -31,8 +31,6 @@ type (
 	quern_gen_is_stale__run_go_generate__sumParts_float64       func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float64, beta float64, partial []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
 	quern_gen_is_stale__run_go_generate__gemmCPU_float32        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
 	quern_gen_is_stale__run_go_generate__gemmCPU_float64        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__doubleLarge            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__doubleSmall            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
 	quern_gen_is_stale__run_go_generate__gemvRows_float32       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
 	quern_gen_is_stale__run_go_generate__gemvRows_float64       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
 	quern_gen_is_stale__run_go_generate__gemvColumns_float32    func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
@@ -45,6 +43,17 @@ type (
 	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64    func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
 	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
 	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64 func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
+	quern_gen_is_stale__run_go_generate__groupF16               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupBF16              func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupTF32              func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupS8                func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__groupU8                func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__groupF16Tall           func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupBF16Tall          func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupTF32Tall          func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupS8Tall            func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__groupU8Tall            func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__roundRows              func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []float32, to []float32)
 	quern_gen_is_stale__run_go_generate__dot_float32            func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
 	quern_gen_is_stale__run_go_generate__dot_float64            func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
 	quern_gen_is_stale__run_go_generate__asum_float32           func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
@@ -87,6 +96,9 @@ type (
 	quern_gen_is_stale__run_go_generate__tensorTF32             func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
 	quern_gen_is_stale__run_go_generate__tensorS8               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
 	quern_gen_is_stale__run_go_generate__tensorU8               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__copyRows_uint8         func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint8, to []uint8)
+	quern_gen_is_stale__run_go_generate__copyRows_uint16        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint16, to []uint16)
+	quern_gen_is_stale__run_go_generate__copyRows_uint32        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint32, to []uint32)
 	quern_gen_is_stale__run_go_generate__transpose_uint8        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint8, to []uint8)
 	quern_gen_is_stale__run_go_generate__transpose_uint16       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint16, to []uint16)
 	quern_gen_is_stale__run_go_generate__transpose_uint32       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint32, to []uint32)
@@ -119,8 +131,6 @@ var (
 	quern_sumParts_float64       quern_gen_is_stale__run_go_generate__sumParts_float64       = sumParts[float64]
 	quern_gemmCPU_float32        quern_gen_is_stale__run_go_generate__gemmCPU_float32        = gemmCPU[float32]
 	quern_gemmCPU_float64        quern_gen_is_stale__run_go_generate__gemmCPU_float64        = gemmCPU[float64]
-	quern_doubleLarge            quern_gen_is_stale__run_go_generate__doubleLarge            = doubleLarge
-	quern_doubleSmall            quern_gen_is_stale__run_go_generate__doubleSmall            = doubleSmall
 	quern_gemvRows_float32       quern_gen_is_stale__run_go_generate__gemvRows_float32       = gemvRows[float32]
 	quern_gemvRows_float64       quern_gen_is_stale__run_go_generate__gemvRows_float64       = gemvRows[float64]
 	quern_gemvColumns_float32    quern_gen_is_stale__run_go_generate__gemvColumns_float32    = gemvColumns[float32]
@@ -133,6 +143,17 @@ var (
 	quern_gemvRowsCPU_float64    quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64    = gemvRowsCPU[float64]
 	quern_gemvColumnsCPU_float32 quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 = gemvColumnsCPU[float32]
 	quern_gemvColumnsCPU_float64 quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64 = gemvColumnsCPU[float64]
+	quern_groupF16               quern_gen_is_stale__run_go_generate__groupF16               = groupF16
+	quern_groupBF16              quern_gen_is_stale__run_go_generate__groupBF16              = groupBF16
+	quern_groupTF32              quern_gen_is_stale__run_go_generate__groupTF32              = groupTF32
+	quern_groupS8                quern_gen_is_stale__run_go_generate__groupS8                = groupS8
+	quern_groupU8                quern_gen_is_stale__run_go_generate__groupU8                = groupU8
+	quern_groupF16Tall           quern_gen_is_stale__run_go_generate__groupF16Tall           = groupF16Tall
+	quern_groupBF16Tall          quern_gen_is_stale__run_go_generate__groupBF16Tall          = groupBF16Tall
+	quern_groupTF32Tall          quern_gen_is_stale__run_go_generate__groupTF32Tall          = groupTF32Tall
+	quern_groupS8Tall            quern_gen_is_stale__run_go_generate__groupS8Tall            = groupS8Tall
+	quern_groupU8Tall            quern_gen_is_stale__run_go_generate__groupU8Tall            = groupU8Tall
+	quern_roundRows              quern_gen_is_stale__run_go_generate__roundRows              = roundRows
 	quern_dot_float32            quern_gen_is_stale__run_go_generate__dot_float32            = dot[float32]
 	quern_dot_float64            quern_gen_is_stale__run_go_generate__dot_float64            = dot[float64]
 	quern_asum_float32           quern_gen_is_stale__run_go_generate__asum_float32           = asum[float32]
@@ -165,6 +186,9 @@ var (
 	quern_tensorTF32             quern_gen_is_stale__run_go_generate__tensorTF32             = tensorTF32
 	quern_tensorS8               quern_gen_is_stale__run_go_generate__tensorS8               = tensorS8
 	quern_tensorU8               quern_gen_is_stale__run_go_generate__tensorU8               = tensorU8
+	quern_copyRows_uint8         quern_gen_is_stale__run_go_generate__copyRows_uint8         = copyRows[uint8]
+	quern_copyRows_uint16        quern_gen_is_stale__run_go_generate__copyRows_uint16        = copyRows[uint16]
+	quern_copyRows_uint32        quern_gen_is_stale__run_go_generate__copyRows_uint32        = copyRows[uint32]
 	quern_transpose_uint8        quern_gen_is_stale__run_go_generate__transpose_uint8        = transpose[uint8]
 	quern_transpose_uint16       quern_gen_is_stale__run_go_generate__transpose_uint16       = transpose[uint16]
 	quern_transpose_uint32       quern_gen_is_stale__run_go_generate__transpose_uint32       = transpose[uint32]
@@ -190,7 +214,7 @@ var (
 )
 
 var quernGemmLarge = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmLarge", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:29",
+	Name: "gemmLarge", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:31",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -219,30 +243,55 @@ var quernGemmLarge = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 64, 1, 8, 5, 9, 2147483647, 0, 64, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 112, 1, 8, 5, 9, 2147483647, 0, 112, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 105},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 88},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 105},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 88},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
 		}},
 	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 16896,
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 33792,
 })
 
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
-// gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
+// gemmLarge computes tiles of 128x128 elements of C, one per block, and 8x8 elements per
 // thread. See gemmTile.
 func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmLarge.Begin(s, g)
@@ -277,7 +326,7 @@ func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB
 }
 
 var quernGemmSmall = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmSmall", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:39",
+	Name: "gemmSmall", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:42",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -306,30 +355,55 @@ var quernGemmSmall = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 32, 1, 8, 5, 9, 2147483647, 0, 32, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 48, 1, 8, 5, 9, 2147483647, 0, 48, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 105},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 88},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 105},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 88},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
 		}},
 	},
-	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 8704,
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 17408,
 })
 
 // LaunchGemmSmall runs gemmSmall on the grid g.
 //
-// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
+// gemmSmall computes tiles of 64x64 elements of C, and 4x4 elements per thread.
 func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmSmall.Begin(s, g)
 	if err != nil {
@@ -363,7 +437,7 @@ func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB
 }
 
 var quernGemmDouble = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmDouble", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:49",
+	Name: "gemmDouble", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:53",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -392,30 +466,59 @@ var quernGemmDouble = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 8, 1, 8, 5, 9, 2147483647, 0, 8, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 48, 1, 8, 5, 9, 2147483647, 0, 48, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 60},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 46},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 60},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 46},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 70, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 71, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 60},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 46},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 60},
+			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 46},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
 		}},
 	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 17408,
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 34816,
 })
 
 // LaunchGemmDouble runs gemmDouble on the grid g.
 //
-// gemmDouble computes tiles of 64x64 elements of C in float64, and 4x8 elements per thread.
+// gemmDouble is gemmSmall for float64.
 func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
 	l, err := quernGemmDouble.Begin(s, g)
 	if err != nil {
@@ -449,7 +552,7 @@ func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, off
 }
 
 var quernSumParts_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumParts[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:257",
+	Name: "sumParts[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:246",
 	Entry: "sumParts_float32",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -473,15 +576,35 @@ var quernSumParts_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 0, 5, 1, 0, 1, 2, 5, 1, 5, 5, 3, 0, 2, 1, 0, 1, 5, 5, 5, 3, 9, 2147483647, 1, 0, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 7, 5, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 10, 11, 9, 0, 10, 12, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 0, -1, 1, 16, 1, 0, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 16, 1, 1, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 21},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 16},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -490,7 +613,7 @@ var quernSumParts_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSumParts_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumParts[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:257",
+	Name: "sumParts[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:246",
 	Entry: "sumParts_float64",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -514,15 +637,35 @@ var quernSumParts_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 0, 5, 1, 0, 1, 2, 5, 1, 5, 5, 3, 0, 2, 1, 0, 1, 5, 5, 5, 3, 9, 2147483647, 1, 0, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 7, 5, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 10, 11, 9, 0, 10, 12, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 0, -1, 1, 16, 1, 0, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 16, 1, 1, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 14},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 262, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 263, Col: 21},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 16},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
+			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -533,8 +676,7 @@ var quernSumParts_float64 = gpu.NewKernel(compiled.Kernel{
 // LaunchSumParts runs sumParts on the grid g.
 //
 // sumParts adds up the parts that gemmTile has computed, m rows of ldp elements each, in
-// order, and completes C. ldp is a multiple of 4. The grid is linear over the quads of all
-// matrices of the batch.
+// order, and completes C. The grid is linear over the elements of all matrices of the batch.
 func LaunchSumParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, parts, batch, flags, ldp, offC, ldc, stepC int, alpha, beta T, partial, c *gpu.Buffer[T], post, ldr, stepR int, bias, residual *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
@@ -759,179 +901,6 @@ func LaunchGemmCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, k_, fla
 	return l.End()
 }
 
-var quernDoubleLarge = gpu.NewKernel(compiled.Kernel{
-	Name: "doubleLarge", Package: "quern.dev/blas/internal/kernels", Pos: "gemm_tensor.go:13",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 8, 1, 8, 5, 9, 2147483647, 0, 8, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 33792,
-})
-
-// LaunchDoubleLarge runs doubleLarge on the grid g.
-//
-// doubleLarge computes tiles of 128x128 elements of C in float64 on tensor cores, and 64x32
-// elements per warp. See doubleTile.
-func LaunchDoubleLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
-	l, err := quernDoubleLarge.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
-var quernDoubleSmall = gpu.NewKernel(compiled.Kernel{
-	Name: "doubleSmall", Package: "quern.dev/blas/internal/kernels", Pos: "gemm_tensor.go:23",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 8, 1, 8, 5, 9, 2147483647, 0, 8, 1, 9, 5, 9, 2147483647, 10, 16, 9, 0, 10, 17, 9, 0, 10, 18, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 35, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 36, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm_tensor.go", Line: 41, Col: 23},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 17408,
-})
-
-// LaunchDoubleSmall runs doubleSmall on the grid g.
-//
-// doubleSmall computes tiles of 64x64 elements of C, and 32x32 elements per warp.
-func LaunchDoubleSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
-	l, err := quernDoubleSmall.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
 var quernGemvRows_float32 = gpu.NewKernel(compiled.Kernel{
 	Name: "gemvRows[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:18",
 	Entry: "gemvRows_float32",
@@ -951,13 +920,28 @@ var quernGemvRows_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 10, 3, 1, 1, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Special: []compiled.Special{
@@ -965,13 +949,28 @@ var quernGemvRows_float32 = gpu.NewKernel(compiled.Kernel{
 			Name: "incX=1", Section: "gemvRows[float32,incX=1]", Entry: "gemvRows_float32_incX_1",
 			Limits: []int64{1, 5, 9, 1, 0, 0, 1, 5, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0, 10, 10, 9, 0}, Sites: []compiled.Site{
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 10, 1, 1, 4, 1, 10, 2, 0, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
+					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 				}},
 				{Name: "wide", Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+					{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 				}},
 			},
 		},
@@ -998,13 +997,28 @@ var quernGemvRows_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 10, 3, 1, 1, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Special: []compiled.Special{
@@ -1012,13 +1026,28 @@ var quernGemvRows_float64 = gpu.NewKernel(compiled.Kernel{
 			Name: "incX=1", Section: "gemvRows[float64,incX=1]", Entry: "gemvRows_float64_incX_1",
 			Limits: []int64{1, 5, 9, 1, 0, 0, 1, 5, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 0, 4, 8, 9, 2147483616, 1, 0, 1, 4, 5, 1, 4, 4, 9, 1, 1, 0, 1, 4, 5, 9, 1610612737, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483616, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 10, 9, 9, 0, 10, 10, 9, 0}, Sites: []compiled.Site{
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 10, 1, 1, 4, 1, 10, 2, 0, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+				}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
+					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 				}},
 				{Name: "wide", Sites: []compiled.Site{
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
 					{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 41, Col: 23},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
+					{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 				}},
 			},
 		},
@@ -1057,7 +1086,7 @@ func LaunchGemvRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, column
 }
 
 var quernGemvColumns_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumns[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:49",
+	Name: "gemvColumns[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:50",
 	Entry: "gemvColumns_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1075,14 +1104,27 @@ var quernGemvColumns_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483592, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 14, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 0, 9, 2147483640, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 0, -1, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 75, 4, 7, 5, 9, 0, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 5, 1, 10, 3, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483640, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 3, 4, 7, 5, 9, 0, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 6, 3, 1, 11, 3, 1, 1, 1, 6, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 6, 3, 1, 11, 3, 0, 128, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 9, 2147483640, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 79, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 84, Col: 24},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 54, Col: 24},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 78, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 83, Col: 24},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1090,7 +1132,7 @@ var quernGemvColumns_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGemvColumns_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumns[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:49",
+	Name: "gemvColumns[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:50",
 	Entry: "gemvColumns_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1108,14 +1150,27 @@ var quernGemvColumns_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483592, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 14, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 0, 9, 2147483640, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 10, 9, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 0, -1, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 75, 4, 7, 5, 9, 0, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 5, 1, 10, 3, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483640, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 3, 4, 7, 5, 9, 0, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 6, 3, 1, 11, 3, 1, 1, 1, 6, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 6, 3, 1, 11, 3, 0, 128, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 9, 2147483640, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 52, Col: 24},
 			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 79, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 84, Col: 24},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 54, Col: 24},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 78, Col: 23},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 83, Col: 24},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1154,7 +1209,7 @@ func LaunchGemvColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 }
 
 var quernSumVectors_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumVectors[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:101",
+	Name: "sumVectors[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:100",
 	Entry: "sumVectors_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1169,14 +1224,14 @@ var quernSumVectors_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Host:  quernHostSumVectors_float32,
@@ -1184,7 +1239,7 @@ var quernSumVectors_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSumVectors_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumVectors[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:101",
+	Name: "sumVectors[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:100",
 	Entry: "sumVectors_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1199,14 +1254,14 @@ var quernSumVectors_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 105, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Host:  quernHostSumVectors_float64,
@@ -1239,7 +1294,7 @@ func LaunchSumVectors[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, parts, 
 }
 
 var quernGer_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "ger[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:114",
+	Name: "ger[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:113",
 	Entry: "ger_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1256,14 +1311,14 @@ var quernGer_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 7, 3, 1, 1, 1, 4, 5, 4, 0, 1, 4, 1, 4, 1, 7, 3, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 0, 2, 1, 4, 5, 1, 7, 3, 1, 1, 1, 4, 5, 4, 2, 3, 1, 4, 5, 4, 0, 1, 4, 7, 1, 7, 2, 3, 1, 4, 5, 3, 0, 1023, 1, 4, 5, 4, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 8, 3, 1, 1, 4, 1, 0, 1, 2, 5, 4, 1, 2, 1, 8, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 1, 6, 4, 9, -1, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
 		}},
 	},
 	Host:  quernHostGer_float32,
@@ -1271,7 +1326,7 @@ var quernGer_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGer_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "ger[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:114",
+	Name: "ger[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:113",
 	Entry: "ger_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1288,14 +1343,14 @@ var quernGer_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 7, 3, 1, 1, 1, 4, 5, 4, 0, 1, 4, 1, 4, 1, 7, 3, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 0, 2, 1, 4, 5, 1, 7, 3, 1, 1, 1, 4, 5, 4, 2, 3, 1, 4, 5, 4, 0, 1, 4, 7, 1, 7, 2, 3, 1, 4, 5, 3, 0, 1023, 1, 4, 5, 4, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 8, 3, 1, 1, 4, 1, 0, 1, 2, 5, 4, 1, 2, 1, 8, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 1, 6, 4, 9, -1, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 119, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 121, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
 		}},
 	},
 	Host:  quernHostGer_float64,
@@ -1330,7 +1385,7 @@ func LaunchGer[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, columns, ld
 }
 
 var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRowsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:136",
+	Name: "gemvRowsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:135",
 	Entry: "gemvRowsCPU_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1346,12 +1401,12 @@ var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 22},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 139, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 141, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 18},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 44},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 78},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 137, Col: 22},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 24},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 140, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 18},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 44},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 78},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 22},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 14},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 40},
@@ -1361,16 +1416,16 @@ var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 9},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 16},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 39, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 58},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 84},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 58},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 84},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 16},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1379,7 +1434,7 @@ var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGemvRowsCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRowsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:136",
+	Name: "gemvRowsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:135",
 	Entry: "gemvRowsCPU_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1395,12 +1450,12 @@ var quernGemvRowsCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 22},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 139, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 141, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 18},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 44},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 144, Col: 78},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 137, Col: 22},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 24},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 140, Col: 23},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 18},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 44},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 78},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 22},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 14},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 40},
@@ -1410,16 +1465,16 @@ var quernGemvRowsCPU_float64 = gpu.NewKernel(compiled.Kernel{
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 9},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 16},
 			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 39, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 58},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 149, Col: 84},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 16},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 58},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 84},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 16},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1456,7 +1511,7 @@ func LaunchGemvRowsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 }
 
 var quernGemvColumnsCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumnsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:156",
+	Name: "gemvColumnsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:155",
 	Entry: "gemvColumnsCPU_float32",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1473,27 +1528,27 @@ var quernGemvColumnsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 25},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 160, Col: 24},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 21},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 33},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 53},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 77},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 29},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 56},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 83},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 158, Col: 25},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 24},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 11},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 21},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 33},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 53},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 77},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 4},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 29},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 56},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 83},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 15},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 30},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 45},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 60},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 171, Col: 8},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 172, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 173, Col: 4},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 176, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 170, Col: 8},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 171, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 172, Col: 4},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 175, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1503,7 +1558,7 @@ var quernGemvColumnsCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernGemvColumnsCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumnsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:156",
+	Name: "gemvColumnsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:155",
 	Entry: "gemvColumnsCPU_float64",
 	Params: []compiled.Param{
 		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1520,27 +1575,27 @@ var quernGemvColumnsCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 25},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 160, Col: 24},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 21},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 33},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 53},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 167, Col: 77},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 29},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 56},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 168, Col: 83},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 158, Col: 25},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 24},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 11},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 21},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 33},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 53},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 77},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 4},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 29},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 56},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 83},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 15},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 30},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 45},
 			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 60},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 171, Col: 8},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 172, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 173, Col: 4},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 176, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 93, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 95, Col: 2},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 170, Col: 8},
+			{Kind: compiled.SliceSite, File: "gemv.go", Line: 171, Col: 21},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 172, Col: 4},
+			{Kind: compiled.DivideSite, File: "gemv.go", Line: 175, Col: 23},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
+			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -1578,8 +1633,805 @@ func LaunchGemvColumnsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, 
 	return l.End()
 }
 
+var quernGroupF16 = gpu.NewKernel(compiled.Kernel{
+	Name: "groupF16", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:38",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 768, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 196608,
+})
+
+// LaunchGroupF16 runs groupF16 on the grid g.
+//
+// groupF16 multiplies matrices of Float16.
+func LaunchGroupF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupF16.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupBF16 = gpu.NewKernel(compiled.Kernel{
+	Name: "groupBF16", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:55",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 768, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 196608,
+})
+
+// LaunchGroupBF16 runs groupBF16 on the grid g.
+//
+// groupBF16 multiplies matrices of BFloat16.
+func LaunchGroupBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupBF16.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupTF32 = gpu.NewKernel(compiled.Kernel{
+	Name: "groupTF32", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:72",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 4, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 4, 1, 3, 5, 3, 9, 2147483647, 0, 4, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 384, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 196608,
+})
+
+// LaunchGroupTF32 runs groupTF32 on the grid g.
+//
+// groupTF32 multiplies matrices of float32, cut off to the TF32 format.
+func LaunchGroupTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupTF32.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupS8 = gpu.NewKernel(compiled.Kernel{
+	Name: "groupS8", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:89",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "int8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "int8", Size: 1, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 16, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 16, 1, 3, 5, 3, 9, 2147483647, 0, 16, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 1536, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 196608,
+})
+
+// LaunchGroupS8 runs groupS8 on the grid g.
+//
+// groupS8 multiplies matrices of int8.
+func LaunchGroupS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[int8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupS8.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernGroupU8 = gpu.NewKernel(compiled.Kernel{
+	Name: "groupU8", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:104",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 16, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 16, 1, 3, 5, 3, 9, 2147483647, 0, 16, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 1536, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 196608,
+})
+
+// LaunchGroupU8 runs groupU8 on the grid g.
+//
+// groupU8 multiplies matrices of uint8.
+func LaunchGroupU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupU8.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernGroupF16Tall = gpu.NewKernel(compiled.Kernel{
+	Name: "groupF16Tall", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:119",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483456, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 1152, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 384, Y: 1, Z: 1},
+	Shared: 229376,
+})
+
+// LaunchGroupF16Tall runs groupF16Tall on the grid g.
+//
+// groupF16Tall multiplies matrices of Float16.
+func LaunchGroupF16Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupF16Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupBF16Tall = gpu.NewKernel(compiled.Kernel{
+	Name: "groupBF16Tall", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:136",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483456, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 1152, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 384, Y: 1, Z: 1},
+	Shared: 229376,
+})
+
+// LaunchGroupBF16Tall runs groupBF16Tall on the grid g.
+//
+// groupBF16Tall multiplies matrices of BFloat16.
+func LaunchGroupBF16Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupBF16Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupTF32Tall = gpu.NewKernel(compiled.Kernel{
+	Name: "groupTF32Tall", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:153",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
+		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483456, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 4, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 4, 1, 3, 5, 3, 9, 2147483647, 0, 4, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 576, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 384, Y: 1, Z: 1},
+	Shared: 229376,
+})
+
+// LaunchGroupTF32Tall runs groupTF32Tall on the grid g.
+//
+// groupTF32Tall multiplies matrices of float32, cut off to the TF32 format.
+func LaunchGroupTF32Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupTF32Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupS8Tall = gpu.NewKernel(compiled.Kernel{
+	Name: "groupS8Tall", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:170",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "int8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "int8", Size: 1, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483456, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 16, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 16, 1, 3, 5, 3, 9, 2147483647, 0, 16, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 2304, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 384, Y: 1, Z: 1},
+	Shared: 229376,
+})
+
+// LaunchGroupS8Tall runs groupS8Tall on the grid g.
+//
+// groupS8Tall multiplies matrices of int8.
+func LaunchGroupS8Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[int8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupS8Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernGroupU8Tall = gpu.NewKernel(compiled.Kernel{
+	Name: "groupU8Tall", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:185",
+	Params: []compiled.Param{
+		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "alpha", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "beta", Kind: compiled.Scalar, Type: "int32", Size: 4},
+		{Name: "a", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483456, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 16, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 16, 1, 3, 5, 3, 9, 2147483647, 0, 16, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 2304, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
+		}},
+	},
+	Block:  gpu.Dim3{X: 384, Y: 1, Z: 1},
+	Shared: 229376,
+})
+
+// LaunchGroupU8Tall runs groupU8Tall on the grid g.
+//
+// groupU8Tall multiplies matrices of uint8.
+func LaunchGroupU8Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupU8Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernRoundRows = gpu.NewKernel(compiled.Kernel{
+	Name: "roundRows", Package: "quern.dev/blas/internal/kernels", Pos: "group.go:257",
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "matrices", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 5, 5, 1, 5, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "group.go", Line: 262, Col: 18},
+			{Kind: compiled.DivideSite, File: "group.go", Line: 264, Col: 35},
+			{Kind: compiled.IndexSite, File: "group.go", Line: 264, Col: 27},
+			{Kind: compiled.IndexSite, File: "group.go", Line: 268, Col: 2},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "group.go", Line: 262, Col: 18},
+			{Kind: compiled.DivideSite, File: "group.go", Line: 262, Col: 29},
+			{Kind: compiled.DivideSite, File: "group.go", Line: 264, Col: 35},
+			{Kind: compiled.DivideSite, File: "group.go", Line: 264, Col: 53},
+			{Kind: compiled.IndexSite, File: "group.go", Line: 264, Col: 27},
+			{Kind: compiled.DivideSite, File: "group.go", Line: 268, Col: 8},
+			{Kind: compiled.DivideSite, File: "group.go", Line: 268, Col: 24},
+			{Kind: compiled.IndexSite, File: "group.go", Line: 268, Col: 2},
+		}},
+	},
+	Host:  quernHostRoundRows,
+	Plain: quernPlainRoundRows,
+})
+
+// LaunchRoundRows runs roundRows on the grid g.
+//
+// roundRows copies matrices, of which the rows begin elsewhere, and rounds them to the TF32
+// format, to nearest and ties away from zero.
+func LaunchRoundRows(s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to *gpu.Buffer[float32]) error {
+	l, err := quernRoundRows.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, columns)
+	gpu.Arg(l, strideFrom)
+	gpu.Arg(l, strideTo)
+	gpu.Arg(l, stepFrom)
+	gpu.Arg(l, stepTo)
+	gpu.Arg(l, matrices)
+	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
 var quernDot_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dot[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:34",
+	Name: "dot[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:27",
 	Entry: "dot_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1592,16 +2444,34 @@ var quernDot_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 5, 3, 1, 0, 1, 3, 5, 4, 0, 1, 4, 1, 3, 1, 5, 3, 2, 0, 1, 1, 5, 1, 3, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "incX=1,incY=1", Section: "dot[float32,incX=1,incY=1]", Entry: "dot_float32_incX_1_incY_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1, 1, 3, 9, 1, 0, 0, 1, 3, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 4, 9, 0, 10, 5, 9, 0}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+				}},
 			},
 			Shared: 32,
 		},
@@ -1611,7 +2481,7 @@ var quernDot_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernDot_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dot[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:34",
+	Name: "dot[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:27",
 	Entry: "dot_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1624,16 +2494,34 @@ var quernDot_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 5, 3, 1, 0, 1, 3, 5, 4, 0, 1, 4, 1, 3, 1, 5, 3, 2, 0, 1, 1, 5, 1, 3, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "incX=1,incY=1", Section: "dot[float64,incX=1,incY=1]", Entry: "dot_float64_incX_1_incY_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1, 1, 3, 9, 1, 0, 0, 1, 3, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 4, 9, 0, 10, 5, 9, 0}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
+				}},
 			},
 			Shared: 64,
 		},
@@ -1668,7 +2556,7 @@ func LaunchDot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX, i
 }
 
 var quernAsum_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "asum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:57",
+	Name: "asum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:48",
 	Entry: "asum_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1679,16 +2567,30 @@ var quernAsum_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "asum[float32,inc=1]", Entry: "asum_float32_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 3, 9, 0}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+				}},
 			},
 			Shared: 32,
 		},
@@ -1698,7 +2600,7 @@ var quernAsum_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernAsum_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "asum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:57",
+	Name: "asum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:48",
 	Entry: "asum_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1709,16 +2611,30 @@ var quernAsum_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "asum[float64,inc=1]", Entry: "asum_float64_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 3, 9, 0}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
+				}},
 			},
 			Shared: 64,
 		},
@@ -1752,7 +2668,7 @@ func LaunchAsum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc in
 }
 
 var quernSum_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:79",
+	Name: "sum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:68",
 	Entry: "sum_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1763,12 +2679,12 @@ var quernSum_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1778,7 +2694,7 @@ var quernSum_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSum_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:79",
+	Name: "sum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:68",
 	Entry: "sum_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1789,12 +2705,12 @@ var quernSum_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 87, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1825,7 +2741,7 @@ func LaunchSum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, x, out *gp
 }
 
 var quernSquares_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "squares[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:166",
+	Name: "squares[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:145",
 	Entry: "squares_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1836,16 +2752,30 @@ var quernSquares_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "squares[float32,inc=1]", Entry: "squares_float32_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392, 10, 3, 9, 0}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+				}},
 			},
 			Shared: 192,
 		},
@@ -1855,7 +2785,7 @@ var quernSquares_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSquares_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "squares[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:166",
+	Name: "squares[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:145",
 	Entry: "squares_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1866,16 +2796,30 @@ var quernSquares_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "squares[float64,inc=1]", Entry: "squares_float64_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 0, 4, 8, 9, 2147483392}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
+				}},
 			},
 			Shared: 192,
 		},
@@ -1908,7 +2852,7 @@ func LaunchSquares[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 }
 
 var quernNorm_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "norm[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:191",
+	Name: "norm[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:165",
 	Entry: "norm_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1919,12 +2863,12 @@ var quernNorm_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1934,7 +2878,7 @@ var quernNorm_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernNorm_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "norm[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:191",
+	Name: "norm[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:165",
 	Entry: "norm_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1945,12 +2889,12 @@ var quernNorm_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 195, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 199, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1981,7 +2925,7 @@ func LaunchNorm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *
 }
 
 var quernLargest_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largest[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:241",
+	Name: "largest[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:215",
 	Entry: "largest_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -1992,16 +2936,30 @@ var quernLargest_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "largest[float32,inc=1]", Entry: "largest_float32_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+				}},
 			},
 			Shared: 128,
 		},
@@ -2011,7 +2969,7 @@ var quernLargest_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernLargest_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largest[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:241",
+	Name: "largest[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:215",
 	Entry: "largest_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2022,16 +2980,30 @@ var quernLargest_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}},
-		{Name: "wide"},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0, 10, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+		}},
 	},
 	Special: []compiled.Special{
 		{
 			Name: "inc=1", Section: "largest[float64,inc=1]", Entry: "largest_float64_inc_1",
 			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
 			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}},
-				{Name: "wide"},
+				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0, 10, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}, Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+				}},
+				{Name: "wide", Sites: []compiled.Site{
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
+					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
+				}},
 			},
 			Shared: 128,
 		},
@@ -2064,7 +3036,7 @@ func LaunchLargest[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 }
 
 var quernLargestOf_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestOf[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:261",
+	Name: "largestOf[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:235",
 	Entry: "largestOf_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2075,12 +3047,12 @@ var quernLargestOf_float32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2090,7 +3062,7 @@ var quernLargestOf_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernLargestOf_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestOf[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:261",
+	Name: "largestOf[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:235",
 	Entry: "largestOf_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2101,12 +3073,12 @@ var quernLargestOf_float64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392, 10, 1, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 265, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 269, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2137,7 +3109,7 @@ func LaunchLargestOf[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, part
 }
 
 var quernDotCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:293",
+	Name: "dotCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:267",
 	Entry: "dotCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2150,17 +3122,17 @@ var quernDotCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 33},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 45},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 3},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 33},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 303, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 33},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 45},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 270, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 33},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 277, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2169,7 +3141,7 @@ var quernDotCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernDotCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:293",
+	Name: "dotCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:267",
 	Entry: "dotCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2182,17 +3154,17 @@ var quernDotCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 33},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 296, Col: 45},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 310, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 322, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 3},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 301, Col: 33},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 303, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 33},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 45},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 270, Col: 3},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 10},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 33},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 277, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2226,7 +3198,7 @@ func LaunchDotCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX
 }
 
 var quernAsumCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "asumCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:330",
+	Name: "asumCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:304",
 	Entry: "asumCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2237,12 +3209,12 @@ var quernAsumCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 335, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 337, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 338, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 341, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 343, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 309, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 310, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 311, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 312, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 315, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 317, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2251,7 +3223,7 @@ var quernAsumCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernAsumCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "asumCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:330",
+	Name: "asumCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:304",
 	Entry: "asumCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2262,12 +3234,12 @@ var quernAsumCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 335, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 337, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 338, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 341, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 343, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 309, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 310, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 311, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 312, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 315, Col: 20},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 317, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2299,7 +3271,7 @@ func LaunchAsumCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 }
 
 var quernSquaresCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "squaresCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:349",
+	Name: "squaresCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:323",
 	Entry: "squaresCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2310,13 +3282,13 @@ var quernSquaresCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 353, Col: 24},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 8},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 377, Col: 16},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 354, Col: 4},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 360, Col: 19},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 362, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 327, Col: 24},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 16},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 8},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 351, Col: 16},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 328, Col: 4},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 334, Col: 19},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2325,7 +3297,7 @@ var quernSquaresCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernSquaresCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "squaresCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:349",
+	Name: "squaresCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:323",
 	Entry: "squaresCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2336,13 +3308,13 @@ var quernSquaresCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 353, Col: 24},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 369, Col: 8},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 377, Col: 16},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 354, Col: 4},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 360, Col: 19},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 362, Col: 2},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 327, Col: 24},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 16},
+			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 8},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 351, Col: 16},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 328, Col: 4},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 334, Col: 19},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2374,7 +3346,7 @@ func LaunchSquaresCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 }
 
 var quernLargestCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:386",
+	Name: "largestCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:360",
 	Entry: "largestCPU_float32",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2385,8 +3357,8 @@ var quernLargestCPU_float32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 390, Col: 22},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 394, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 364, Col: 22},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 368, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2395,7 +3367,7 @@ var quernLargestCPU_float32 = gpu.NewKernel(compiled.Kernel{
 })
 
 var quernLargestCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:386",
+	Name: "largestCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:360",
 	Entry: "largestCPU_float64",
 	Params: []compiled.Param{
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2406,8 +3378,8 @@ var quernLargestCPU_float64 = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 390, Col: 22},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 394, Col: 2},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 364, Col: 22},
+			{Kind: compiled.IndexSite, File: "reduce.go", Line: 368, Col: 2},
 		}},
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
@@ -2439,7 +3411,7 @@ func LaunchLargestCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 }
 
 var quernTensorF16 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorF16", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:32",
+	Name: "tensorF16", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:33",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2464,42 +3436,21 @@ var quernTensorF16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 768, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2540,7 +3491,7 @@ func LaunchTensorF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, st
 }
 
 var quernTensorF16Wide = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorF16Wide", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:48",
+	Name: "tensorF16Wide", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:50",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2565,42 +3516,21 @@ var quernTensorF16Wide = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 768, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2641,7 +3571,7 @@ func LaunchTensorF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc
 }
 
 var quernTensorBF16 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorBF16", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:64",
+	Name: "tensorBF16", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:67",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2666,42 +3596,21 @@ var quernTensorBF16 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 768, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2742,7 +3651,7 @@ func LaunchTensorBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 }
 
 var quernTensorBF16Wide = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorBF16Wide", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:80",
+	Name: "tensorBF16Wide", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:84",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2767,42 +3676,21 @@ var quernTensorBF16Wide = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 8, 1, 3, 5, 3, 9, 2147483647, 0, 8, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 768, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2843,7 +3731,7 @@ func LaunchTensorBF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ld
 }
 
 var quernTensorTF32 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorTF32", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:96",
+	Name: "tensorTF32", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:101",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2868,42 +3756,21 @@ var quernTensorTF32 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 0, 4, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 4, 1, 3, 5, 3, 9, 2147483647, 0, 4, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 384, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2944,7 +3811,7 @@ func LaunchTensorTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 }
 
 var quernTensorS8 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorS8", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:112",
+	Name: "tensorS8", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:118",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -2964,36 +3831,21 @@ var quernTensorS8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 0, 16, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 16, 1, 3, 5, 3, 9, 2147483647, 0, 16, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 1536, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -3029,7 +3881,7 @@ func LaunchTensorS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 }
 
 var quernTensorU8 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorU8", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:126",
+	Name: "tensorU8", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:133",
 	Params: []compiled.Param{
 		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
@@ -3049,36 +3901,21 @@ var quernTensorU8 = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 0, 16, 1, 3, 5, 4, 9, 2147483647, 1, 2, 0, 16, 1, 3, 5, 3, 9, 2147483647, 0, 16, 1, 3, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, 1536, 1, 4, 5, 9, 2147483647, 10, 12, 9, 0, 10, 13, 9, 0, 10, 14, 0, 8, 10, 14, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 169, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 172, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 192, Col: 90},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 193, Col: 36},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
+			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 194, Col: 23},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -3110,6 +3947,146 @@ func LaunchTensorU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernCopyRows_uint8 = gpu.NewKernel(compiled.Kernel{
+	Name: "copyRows[uint8]", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:344",
+	Entry: "copyRows_uint8",
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "matrices", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "to", Kind: compiled.Slice, Type: "uint8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 5, 5, 1, 5, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 18},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 57},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 49},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 2},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 18},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 29},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 57},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 75},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 49},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 8},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 24},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 2},
+		}},
+	},
+	Host:  quernHostCopyRows_uint8,
+	Plain: quernPlainCopyRows_uint8,
+})
+
+var quernCopyRows_uint16 = gpu.NewKernel(compiled.Kernel{
+	Name: "copyRows[uint16]", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:344",
+	Entry: "copyRows_uint16",
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "matrices", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
+		{Name: "to", Kind: compiled.Slice, Type: "uint16", Size: 2},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 5, 5, 1, 5, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 18},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 57},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 49},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 2},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 18},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 29},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 57},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 75},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 49},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 8},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 24},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 2},
+		}},
+	},
+	Host:  quernHostCopyRows_uint16,
+	Plain: quernPlainCopyRows_uint16,
+})
+
+var quernCopyRows_uint32 = gpu.NewKernel(compiled.Kernel{
+	Name: "copyRows[uint32]", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:344",
+	Entry: "copyRows_uint32",
+	Params: []compiled.Param{
+		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "matrices", Kind: compiled.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "to", Kind: compiled.Slice, Type: "uint32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 5, 5, 1, 5, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 18},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 57},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 49},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 2},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 18},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 349, Col: 29},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 57},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 75},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 49},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 8},
+			{Kind: compiled.DivideSite, File: "tensor.go", Line: 350, Col: 24},
+			{Kind: compiled.IndexSite, File: "tensor.go", Line: 350, Col: 2},
+		}},
+	},
+	Host:  quernHostCopyRows_uint32,
+	Plain: quernPlainCopyRows_uint32,
+})
+
+// LaunchCopyRows runs copyRows on the grid g.
+//
+// copyRows copies matrices, so that rows begin elsewhere.
+func LaunchCopyRows[T uint8 | uint16 | uint32](s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *uint8:
+		k = quernCopyRows_uint8
+	case *uint16:
+		k = quernCopyRows_uint16
+	case *uint32:
+		k = quernCopyRows_uint32
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, columns)
+	gpu.Arg(l, strideFrom)
+	gpu.Arg(l, strideTo)
+	gpu.Arg(l, stepFrom)
+	gpu.Arg(l, stepTo)
+	gpu.Arg(l, matrices)
+	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
 	return l.End()
 }
 
@@ -4134,25 +5111,21 @@ func quernHostSumParts_float32(r *host.Run) {
 	stepR := host.Value[int](r, 15)
 	bias := host.Slice[float32](r, 16)
 	residual := host.Slice[float32](r, 17)
-	t2 := ldp / 4
-	size := batch * m * t2
-	size2 := offC / 4
-	size3 := stepC / 4
-	size4 := ldc / 4
+	size := batch * m * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts_float32(r, base, size, t2, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
+				quernRow1SumParts_float32(r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumParts_float32(r *host.Run, base, size, t2, m, parts, flags, n int, partial []float32, ldp, post, size2, size3, size4 int, alpha, beta float32, c []float32, offC, stepC, ldc, stepR, ldr int, bias, residual []float32, width int) {
+func quernRow1SumParts_float32(r *host.Run, base, size, n, m, flags, parts int, partial []float32, ldp, offC, stepC, ldc int, alpha, beta float32, c []float32, stepR, ldr, post int, bias, residual []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4160,248 +5133,106 @@ func quernRow1SumParts_float32(r *host.Run, base, size, t2, m, parts, flags, n i
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			t1 := base + threadX
-//line gemm.go:262
-			t3 := t1 / t2
-//line gemm.go:262
-			t4 := t1 % t2 * 4
-			r2 := t3
-			left := t4
-//line gemm.go:263
-			t5 := r2 % m
-//line gemm.go:263
-			t6 := r2 / m
-			r2 = t5
-			matrix := t6
-//line gemm.go:264
-			sum := quad[float32]{}
-			base2 := (matrix*parts*m+r2)*t2*4 + left
-			whole := flags&96 == 0 && left+4 <= n
-			if whole {
-//line gemm.go:269
-				for p := 0; p < parts; p++ {
-					if r.Halted() {
-//line gemm.go:269
-						r.Halt()
-					}
-//line gemm.go:270
-					at := (base2/4 + p*m*t2) * 4
-//line gemm.go:272
-					sum[0] += partial[at]
-//line gemm.go:272
-					sum[1] += partial[at+1]
-//line gemm.go:272
-					sum[2] += partial[at+2]
-//line gemm.go:272
-					sum[3] += partial[at+3]
-				}
-			} else {
-//line gemm.go:276
-				for j := 0; j < 4; j++ {
-					t12 := left+j < n
-					if t12 {
-						t9 := r2
-						t10 := left + j
-//line gemm.go:277
-						result0 := inTriangle(flags, t9, t10)
-						t12 = result0
-					}
-					if t12 {
-//line gemm.go:278
-						for p2 := 0; p2 < parts; p2++ {
-							if r.Halted() {
-//line gemm.go:278
-								r.Halt()
-							}
-//line gemm.go:279
-							sum[j] += partial[base2+p2*m*ldp+j]
-						}
-					}
-				}
-			}
-			if whole && post == 0 && flags&16 != 0 {
-				at2 := (size2+matrix*size3+r2*size4)*4 + left
-//line gemm.go:287
-				sum[0] *= alpha
-				sum[1] *= alpha
-				sum[2] *= alpha
-				sum[3] *= alpha
-//line gemm.go:289
-				if beta != 0 {
-//line gemm.go:291
-					sum[0] += beta * c[at2]
-//line gemm.go:291
-					sum[1] += beta * c[at2+1]
-//line gemm.go:291
-					sum[2] += beta * c[at2+2]
-//line gemm.go:291
-					sum[3] += beta * c[at2+3]
-				}
-//line gemm.go:295
-				c[at2] = sum[0]
-//line gemm.go:295
-				c[at2+1] = sum[1]
-//line gemm.go:295
-				c[at2+2] = sum[2]
-//line gemm.go:295
-				c[at2+3] = sum[3]
-//line gemm.go:297
+			i := base + threadX
+//line gemm.go:251
+			t1 := i / n
+//line gemm.go:251
+			t2 := i % n
+			r2 := t1
+			q := t2
+//line gemm.go:252
+			t3 := r2 % m
+//line gemm.go:252
+			t4 := r2 / m
+			r2 = t3
+			matrix := t4
+//line gemm.go:253
+			t6 := r2
+			t7 := q
+//line gemm.go:253
+			result0 := inTriangle(flags, t6, t7)
+			if !result0 {
+//line gemm.go:254
 				continue
 			}
-			for j2 := 0; j2 < 4; j2++ {
-				q := left + j2
-				t18 := q < n
-				if t18 {
-					t15 := r2
-					t16 := q
-//line gemm.go:300
-					result02 := inTriangle(flags, t15, t16)
-					t18 = result02
+			var sum float32
+			for p := 0; p < parts; p++ {
+				if r.Halted() {
+//line gemm.go:257
+					r.Halt()
 				}
-				if t18 {
-//line gemm.go:301
-					at3 := offC + matrix*stepC + r2*ldc + q
-					v := alpha * sum[j2]
-					if beta != 0 {
-						v += beta * c[at3]
-					}
-					t19 := v
-					t20 := r2
-					t21 := q
-					t23 := matrix*stepR + r2*ldr + q
-//line gemm.go:306
-					result03 := finish[float32](t19, t20, t21, post, t23, bias, residual)
-//line gemm.go:306
-					c[at3] = result03
-				}
+//line gemm.go:258
+				sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
 			}
+			at := offC + matrix*stepC + r2*ldc + q
+			v := alpha * sum
+			if beta != 0 {
+				v += beta * c[at]
+			}
+			t10 := v
+			t11 := r2
+			t12 := q
+			t14 := matrix*stepR + r2*ldr + q
+//line gemm.go:265
+			result02 := finish[float32](t10, t11, t12, post, t14, bias, residual)
+//line gemm.go:265
+			c[at] = result02
 		}
 		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-//line gemm.go:259
-		if t1 >= size {
+		i := base + threadX
+//line gemm.go:248
+		if i >= size {
 			continue
 		}
-		t3 := t1 / t2
-//line gemm.go:262
-		t4 := t1 % t2 * 4
-		r2 := t3
-		left := t4
-//line gemm.go:263
-		t5 := r2 % m
-//line gemm.go:263
-		t6 := r2 / m
-		r2 = t5
-		matrix := t6
-//line gemm.go:264
-		sum := quad[float32]{}
-		base2 := (matrix*parts*m+r2)*t2*4 + left
-		whole := flags&96 == 0 && left+4 <= n
-		if whole {
-//line gemm.go:269
-			for p := 0; p < parts; p++ {
-				if r.Halted() {
-//line gemm.go:269
-					r.Halt()
-				}
-//line gemm.go:270
-				at := (base2/4 + p*m*t2) * 4
-//line gemm.go:272
-				sum[0] += partial[at]
-//line gemm.go:272
-				sum[1] += partial[at+1]
-//line gemm.go:272
-				sum[2] += partial[at+2]
-//line gemm.go:272
-				sum[3] += partial[at+3]
-			}
-		} else {
-//line gemm.go:276
-			for j := 0; j < 4; j++ {
-				t12 := left+j < n
-				if t12 {
-					t9 := r2
-					t10 := left + j
-//line gemm.go:277
-					result0 := inTriangle(flags, t9, t10)
-					t12 = result0
-				}
-				if t12 {
-//line gemm.go:278
-					for p2 := 0; p2 < parts; p2++ {
-						if r.Halted() {
-//line gemm.go:278
-							r.Halt()
-						}
-//line gemm.go:279
-						sum[j] += partial[base2+p2*m*ldp+j]
-					}
-				}
-			}
-		}
-		if whole && post == 0 && flags&16 != 0 {
-			at2 := (size2+matrix*size3+r2*size4)*4 + left
-//line gemm.go:287
-			sum[0] *= alpha
-			sum[1] *= alpha
-			sum[2] *= alpha
-			sum[3] *= alpha
-//line gemm.go:289
-			if beta != 0 {
-//line gemm.go:291
-				sum[0] += beta * c[at2]
-//line gemm.go:291
-				sum[1] += beta * c[at2+1]
-//line gemm.go:291
-				sum[2] += beta * c[at2+2]
-//line gemm.go:291
-				sum[3] += beta * c[at2+3]
-			}
-//line gemm.go:295
-			c[at2] = sum[0]
-//line gemm.go:295
-			c[at2+1] = sum[1]
-//line gemm.go:295
-			c[at2+2] = sum[2]
-//line gemm.go:295
-			c[at2+3] = sum[3]
-//line gemm.go:297
+		t1 := i / n
+//line gemm.go:251
+		t2 := i % n
+		r2 := t1
+		q := t2
+//line gemm.go:252
+		t3 := r2 % m
+//line gemm.go:252
+		t4 := r2 / m
+		r2 = t3
+		matrix := t4
+//line gemm.go:253
+		t6 := r2
+		t7 := q
+//line gemm.go:253
+		result0 := inTriangle(flags, t6, t7)
+		if !result0 {
+//line gemm.go:254
 			continue
 		}
-		for j2 := 0; j2 < 4; j2++ {
-			q := left + j2
-			t18 := q < n
-			if t18 {
-				t15 := r2
-				t16 := q
-//line gemm.go:300
-				result02 := inTriangle(flags, t15, t16)
-				t18 = result02
+		var sum float32
+		for p := 0; p < parts; p++ {
+			if r.Halted() {
+//line gemm.go:257
+				r.Halt()
 			}
-			if t18 {
-//line gemm.go:301
-				at3 := offC + matrix*stepC + r2*ldc + q
-				v := alpha * sum[j2]
-				if beta != 0 {
-					v += beta * c[at3]
-				}
-				t19 := v
-				t20 := r2
-				t21 := q
-				t23 := matrix*stepR + r2*ldr + q
-//line gemm.go:306
-				result03 := finish[float32](t19, t20, t21, post, t23, bias, residual)
-//line gemm.go:306
-				c[at3] = result03
-			}
+//line gemm.go:258
+			sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
 		}
+		at := offC + matrix*stepC + r2*ldc + q
+		v := alpha * sum
+		if beta != 0 {
+			v += beta * c[at]
+		}
+		t10 := v
+		t11 := r2
+		t12 := q
+		t14 := matrix*stepR + r2*ldr + q
+//line gemm.go:265
+		result02 := finish[float32](t10, t11, t12, post, t14, bias, residual)
+//line gemm.go:265
+		c[at] = result02
 	}
 }
 
-//line quern_gen.go:4405:1
+//line quern_gen.go:5236:1
 func quernPlainSumParts_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float64](r, 9), host.Value[float64](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float64](r, 16), host.Slice[float64](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
@@ -4428,25 +5259,21 @@ func quernHostSumParts_float64(r *host.Run) {
 	stepR := host.Value[int](r, 15)
 	bias := host.Slice[float64](r, 16)
 	residual := host.Slice[float64](r, 17)
-	t2 := ldp / 4
-	size := batch * m * t2
-	size2 := offC / 4
-	size3 := stepC / 4
-	size4 := ldc / 4
+	size := batch * m * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts_float64(r, base, size, t2, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
+				quernRow1SumParts_float64(r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumParts_float64(r *host.Run, base, size, t2, m, parts, flags, n int, partial []float64, ldp, post, size2, size3, size4 int, alpha, beta float64, c []float64, offC, stepC, ldc, stepR, ldr int, bias, residual []float64, width int) {
+func quernRow1SumParts_float64(r *host.Run, base, size, n, m, flags, parts int, partial []float64, ldp, offC, stepC, ldc int, alpha, beta float64, c []float64, stepR, ldr, post int, bias, residual []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4454,248 +5281,106 @@ func quernRow1SumParts_float64(r *host.Run, base, size, t2, m, parts, flags, n i
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			t1 := base + threadX
-//line gemm.go:262
-			t3 := t1 / t2
-//line gemm.go:262
-			t4 := t1 % t2 * 4
-			r2 := t3
-			left := t4
-//line gemm.go:263
-			t5 := r2 % m
-//line gemm.go:263
-			t6 := r2 / m
-			r2 = t5
-			matrix := t6
-//line gemm.go:264
-			sum := quad[float64]{}
-			base2 := (matrix*parts*m+r2)*t2*4 + left
-			whole := flags&96 == 0 && left+4 <= n
-			if whole {
-//line gemm.go:269
-				for p := 0; p < parts; p++ {
-					if r.Halted() {
-//line gemm.go:269
-						r.Halt()
-					}
-//line gemm.go:270
-					at := (base2/4 + p*m*t2) * 4
-//line gemm.go:272
-					sum[0] += partial[at]
-//line gemm.go:272
-					sum[1] += partial[at+1]
-//line gemm.go:272
-					sum[2] += partial[at+2]
-//line gemm.go:272
-					sum[3] += partial[at+3]
-				}
-			} else {
-//line gemm.go:276
-				for j := 0; j < 4; j++ {
-					t12 := left+j < n
-					if t12 {
-						t9 := r2
-						t10 := left + j
-//line gemm.go:277
-						result0 := inTriangle(flags, t9, t10)
-						t12 = result0
-					}
-					if t12 {
-//line gemm.go:278
-						for p2 := 0; p2 < parts; p2++ {
-							if r.Halted() {
-//line gemm.go:278
-								r.Halt()
-							}
-//line gemm.go:279
-							sum[j] += partial[base2+p2*m*ldp+j]
-						}
-					}
-				}
-			}
-			if whole && post == 0 && flags&16 != 0 {
-				at2 := (size2+matrix*size3+r2*size4)*4 + left
-//line gemm.go:287
-				sum[0] *= alpha
-				sum[1] *= alpha
-				sum[2] *= alpha
-				sum[3] *= alpha
-//line gemm.go:289
-				if beta != 0 {
-//line gemm.go:291
-					sum[0] += beta * c[at2]
-//line gemm.go:291
-					sum[1] += beta * c[at2+1]
-//line gemm.go:291
-					sum[2] += beta * c[at2+2]
-//line gemm.go:291
-					sum[3] += beta * c[at2+3]
-				}
-//line gemm.go:295
-				c[at2] = sum[0]
-//line gemm.go:295
-				c[at2+1] = sum[1]
-//line gemm.go:295
-				c[at2+2] = sum[2]
-//line gemm.go:295
-				c[at2+3] = sum[3]
-//line gemm.go:297
+			i := base + threadX
+//line gemm.go:251
+			t1 := i / n
+//line gemm.go:251
+			t2 := i % n
+			r2 := t1
+			q := t2
+//line gemm.go:252
+			t3 := r2 % m
+//line gemm.go:252
+			t4 := r2 / m
+			r2 = t3
+			matrix := t4
+//line gemm.go:253
+			t6 := r2
+			t7 := q
+//line gemm.go:253
+			result0 := inTriangle(flags, t6, t7)
+			if !result0 {
+//line gemm.go:254
 				continue
 			}
-			for j2 := 0; j2 < 4; j2++ {
-				q := left + j2
-				t18 := q < n
-				if t18 {
-					t15 := r2
-					t16 := q
-//line gemm.go:300
-					result02 := inTriangle(flags, t15, t16)
-					t18 = result02
+			var sum float64
+			for p := 0; p < parts; p++ {
+				if r.Halted() {
+//line gemm.go:257
+					r.Halt()
 				}
-				if t18 {
-//line gemm.go:301
-					at3 := offC + matrix*stepC + r2*ldc + q
-					v := alpha * sum[j2]
-					if beta != 0 {
-						v += beta * c[at3]
-					}
-					t19 := v
-					t20 := r2
-					t21 := q
-					t23 := matrix*stepR + r2*ldr + q
-//line gemm.go:306
-					result03 := finish[float64](t19, t20, t21, post, t23, bias, residual)
-//line gemm.go:306
-					c[at3] = result03
-				}
+//line gemm.go:258
+				sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
 			}
+			at := offC + matrix*stepC + r2*ldc + q
+			v := alpha * sum
+			if beta != 0 {
+				v += beta * c[at]
+			}
+			t10 := v
+			t11 := r2
+			t12 := q
+			t14 := matrix*stepR + r2*ldr + q
+//line gemm.go:265
+			result02 := finish[float64](t10, t11, t12, post, t14, bias, residual)
+//line gemm.go:265
+			c[at] = result02
 		}
 		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-//line gemm.go:259
-		if t1 >= size {
+		i := base + threadX
+//line gemm.go:248
+		if i >= size {
 			continue
 		}
-		t3 := t1 / t2
-//line gemm.go:262
-		t4 := t1 % t2 * 4
-		r2 := t3
-		left := t4
-//line gemm.go:263
-		t5 := r2 % m
-//line gemm.go:263
-		t6 := r2 / m
-		r2 = t5
-		matrix := t6
-//line gemm.go:264
-		sum := quad[float64]{}
-		base2 := (matrix*parts*m+r2)*t2*4 + left
-		whole := flags&96 == 0 && left+4 <= n
-		if whole {
-//line gemm.go:269
-			for p := 0; p < parts; p++ {
-				if r.Halted() {
-//line gemm.go:269
-					r.Halt()
-				}
-//line gemm.go:270
-				at := (base2/4 + p*m*t2) * 4
-//line gemm.go:272
-				sum[0] += partial[at]
-//line gemm.go:272
-				sum[1] += partial[at+1]
-//line gemm.go:272
-				sum[2] += partial[at+2]
-//line gemm.go:272
-				sum[3] += partial[at+3]
-			}
-		} else {
-//line gemm.go:276
-			for j := 0; j < 4; j++ {
-				t12 := left+j < n
-				if t12 {
-					t9 := r2
-					t10 := left + j
-//line gemm.go:277
-					result0 := inTriangle(flags, t9, t10)
-					t12 = result0
-				}
-				if t12 {
-//line gemm.go:278
-					for p2 := 0; p2 < parts; p2++ {
-						if r.Halted() {
-//line gemm.go:278
-							r.Halt()
-						}
-//line gemm.go:279
-						sum[j] += partial[base2+p2*m*ldp+j]
-					}
-				}
-			}
-		}
-		if whole && post == 0 && flags&16 != 0 {
-			at2 := (size2+matrix*size3+r2*size4)*4 + left
-//line gemm.go:287
-			sum[0] *= alpha
-			sum[1] *= alpha
-			sum[2] *= alpha
-			sum[3] *= alpha
-//line gemm.go:289
-			if beta != 0 {
-//line gemm.go:291
-				sum[0] += beta * c[at2]
-//line gemm.go:291
-				sum[1] += beta * c[at2+1]
-//line gemm.go:291
-				sum[2] += beta * c[at2+2]
-//line gemm.go:291
-				sum[3] += beta * c[at2+3]
-			}
-//line gemm.go:295
-			c[at2] = sum[0]
-//line gemm.go:295
-			c[at2+1] = sum[1]
-//line gemm.go:295
-			c[at2+2] = sum[2]
-//line gemm.go:295
-			c[at2+3] = sum[3]
-//line gemm.go:297
+		t1 := i / n
+//line gemm.go:251
+		t2 := i % n
+		r2 := t1
+		q := t2
+//line gemm.go:252
+		t3 := r2 % m
+//line gemm.go:252
+		t4 := r2 / m
+		r2 = t3
+		matrix := t4
+//line gemm.go:253
+		t6 := r2
+		t7 := q
+//line gemm.go:253
+		result0 := inTriangle(flags, t6, t7)
+		if !result0 {
+//line gemm.go:254
 			continue
 		}
-		for j2 := 0; j2 < 4; j2++ {
-			q := left + j2
-			t18 := q < n
-			if t18 {
-				t15 := r2
-				t16 := q
-//line gemm.go:300
-				result02 := inTriangle(flags, t15, t16)
-				t18 = result02
+		var sum float64
+		for p := 0; p < parts; p++ {
+			if r.Halted() {
+//line gemm.go:257
+				r.Halt()
 			}
-			if t18 {
-//line gemm.go:301
-				at3 := offC + matrix*stepC + r2*ldc + q
-				v := alpha * sum[j2]
-				if beta != 0 {
-					v += beta * c[at3]
-				}
-				t19 := v
-				t20 := r2
-				t21 := q
-				t23 := matrix*stepR + r2*ldr + q
-//line gemm.go:306
-				result03 := finish[float64](t19, t20, t21, post, t23, bias, residual)
-//line gemm.go:306
-				c[at3] = result03
-			}
+//line gemm.go:258
+			sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
 		}
+		at := offC + matrix*stepC + r2*ldc + q
+		v := alpha * sum
+		if beta != 0 {
+			v += beta * c[at]
+		}
+		t10 := v
+		t11 := r2
+		t12 := q
+		t14 := matrix*stepR + r2*ldr + q
+//line gemm.go:265
+		result02 := finish[float64](t10, t11, t12, post, t14, bias, residual)
+//line gemm.go:265
+		c[at] = result02
 	}
 }
 
-//line quern_gen.go:4699:1
+//line quern_gen.go:5384:1
 func quernPlainGemmCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[float32](r, 13), host.Value[float32](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[float32](r, 21), host.Slice[float32](r, 22)
 	host.Plain(r, func(t kernel.Thread) {
@@ -5095,7 +5780,7 @@ func quernRow1GemmCPU_float32(r *host.Run, blockX, size, t2, m, n, flags int, su
 	}
 }
 
-//line quern_gen.go:5099:1
+//line quern_gen.go:5784:1
 func quernPlainGemmCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[float64](r, 13), host.Value[float64](r, 14), host.Slice[float64](r, 15), host.Slice[float64](r, 16), host.Slice[float64](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[float64](r, 21), host.Slice[float64](r, 22)
 	host.Plain(r, func(t kernel.Thread) {
@@ -5495,7 +6180,7 @@ func quernRow1GemmCPU_float64(r *host.Run, blockX, size, t2, m, n, flags int, su
 	}
 }
 
-//line quern_gen.go:5499:1
+//line quern_gen.go:6184:1
 func quernPlainSumVectors_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_sumVectors_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5523,50 +6208,52 @@ func quernHostSumVectors_float32(r *host.Run) {
 				quernRow1SumVectors_float32(r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-//line gemv.go:104:10000
+//line gemv.go:103:10000
 						r.Halt()
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 					}
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 					start := p * n
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 					start2 := (p + 1) * n
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 					start3 := (p + 2) * n
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 					start4 := (p + 3) * n
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 					start5 := p*n + base
-//line gemv.go:111
+//line gemv.go:110:10000
 					start6 := (p+1)*n + base
+//line gemv.go:111
 					start7 := (p+2)*n + base
 					start8 := (p+3)*n + base
 					quernRow2SumVectors_float32(r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-//line gemv.go:104:10000
+//line gemv.go:103:10000
 						r.Halt()
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 					}
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 					start9 := p2 * n
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 					start10 := p2*n + base
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 					quernRow3SumVectors_float32(r, totals, width, base, n, partial, start9, start10)
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 				}
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 				quernRow4SumVectors_float32(r, totals, width, base, n, incY, y, alpha, beta)
-//line gemv.go:111
+//line gemv.go:110:10000
 			}
+//line gemv.go:111
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5570:1
+//line quern_gen.go:6257:1
 func quernRow1SumVectors_float32(r *host.Run, totals []float32, width, base, n int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5575,30 +6262,31 @@ func quernRow1SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			return
 		}
 		totalRow2 := totalRow[:][:count]
-//line gemv.go:103:10000
+//line gemv.go:102:10000
 		clear(totalRow2)
-//line gemv.go:104:10000
+//line gemv.go:103:10000
 		return
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 	}
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 	for threadX := range width {
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 		total := totalRow[threadX]
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 		i := base + threadX
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 		if i < n {
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 			total = 0
-//line gemv.go:111
+//line gemv.go:110:10000
 		}
+//line gemv.go:111
 		totalRow[threadX] = total
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5602:1
+//line quern_gen.go:6290:1
 func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n int, partial []float32, start, start2, start3, start4, start5, start6, start7, start8 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5614,20 +6302,21 @@ func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			totalRow3 := totalRow[:][:count2]
 			for threadX := range count2 {
 				total := totalRow3[threadX]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 				total += row[threadX]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 				total += row2[threadX]
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 				total += row3[threadX]
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 				total += row4[threadX]
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 				totalRow3[threadX] = total
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 			}
-//line gemv.go:111
+//line gemv.go:110:10000
 			return
+//line gemv.go:111
 		}
 	}
 	for threadX := range width {
@@ -5635,25 +6324,25 @@ func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start+i]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start2+i]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start3+i]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start4+i]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 		}
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 		totalRow[threadX] = total
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 	}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 }
 
 //go:noinline
-//line quern_gen.go:5657:1
+//line quern_gen.go:6346:1
 func quernRow3SumVectors_float32(r *host.Run, totals []float32, width, base, n int, partial []float32, start9, start10 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5666,37 +6355,38 @@ func quernRow3SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			totalRow4 := totalRow[:][:count3]
 			for threadX := range count3 {
 				total := totalRow4[threadX]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 				total += row5[threadX]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 				totalRow4[threadX] = total
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 			}
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 			return
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 		}
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 	}
-//line gemv.go:111
+//line gemv.go:110:10000
 	for threadX := range width {
+//line gemv.go:111
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start9+i]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 		}
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 		totalRow[threadX] = total
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 	}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 }
 
 //go:noinline
-//line quern_gen.go:5700:1
+//line quern_gen.go:6390:1
 func quernRow4SumVectors_float32(r *host.Run, totals []float32, width, base, n, incY int, y []float32, alpha, beta float32) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5709,42 +6399,43 @@ func quernRow4SumVectors_float32(r *host.Run, totals []float32, width, base, n, 
 			r.ThreadIdx.X = threadX
 			total := totalRow5[threadX]
 			i := base + threadX
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 			result0 := place(i, n, incY)
-//line gemv.go:108:10000
-			t7 := result0
-//line gemv.go:109:10000
-			t10 := total
 //line gemv.go:107:10000
-			put[float32](y, t7, alpha, beta, t10)
+			t7 := result0
 //line gemv.go:108:10000
+			t10 := total
+//line gemv.go:106:10000
+			put[float32](y, t7, alpha, beta, t10)
+//line gemv.go:107:10000
 		}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 		return
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 	}
-//line gemv.go:111
+//line gemv.go:110:10000
 	for threadX := range width {
+//line gemv.go:111
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 			result0 := place(i, n, incY)
-//line gemv.go:108:10000
-			t7 := result0
-//line gemv.go:109:10000
-			t10 := total
 //line gemv.go:107:10000
-			put[float32](y, t7, alpha, beta, t10)
+			t7 := result0
 //line gemv.go:108:10000
+			t10 := total
+//line gemv.go:106:10000
+			put[float32](y, t7, alpha, beta, t10)
+//line gemv.go:107:10000
 		}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 	}
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 }
 
-//line quern_gen.go:5748:1
+//line quern_gen.go:6439:1
 func quernPlainSumVectors_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_sumVectors_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -5772,50 +6463,52 @@ func quernHostSumVectors_float64(r *host.Run) {
 				quernRow1SumVectors_float64(r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-//line gemv.go:104:10000
+//line gemv.go:103:10000
 						r.Halt()
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 					}
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 					start := p * n
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 					start2 := (p + 1) * n
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 					start3 := (p + 2) * n
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 					start4 := (p + 3) * n
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 					start5 := p*n + base
-//line gemv.go:111
+//line gemv.go:110:10000
 					start6 := (p+1)*n + base
+//line gemv.go:111
 					start7 := (p+2)*n + base
 					start8 := (p+3)*n + base
 					quernRow2SumVectors_float64(r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-//line gemv.go:104:10000
+//line gemv.go:103:10000
 						r.Halt()
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 					}
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 					start9 := p2 * n
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 					start10 := p2*n + base
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 					quernRow3SumVectors_float64(r, totals, width, base, n, partial, start9, start10)
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 				}
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 				quernRow4SumVectors_float64(r, totals, width, base, n, incY, y, alpha, beta)
-//line gemv.go:111
+//line gemv.go:110:10000
 			}
+//line gemv.go:111
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5819:1
+//line quern_gen.go:6512:1
 func quernRow1SumVectors_float64(r *host.Run, totals []float64, width, base, n int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5824,30 +6517,31 @@ func quernRow1SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 			return
 		}
 		totalRow2 := totalRow[:][:count]
-//line gemv.go:103:10000
+//line gemv.go:102:10000
 		clear(totalRow2)
-//line gemv.go:104:10000
+//line gemv.go:103:10000
 		return
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 	}
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 	for threadX := range width {
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 		total := totalRow[threadX]
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 		i := base + threadX
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 		if i < n {
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 			total = 0
-//line gemv.go:111
+//line gemv.go:110:10000
 		}
+//line gemv.go:111
 		totalRow[threadX] = total
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5851:1
+//line quern_gen.go:6545:1
 func quernRow2SumVectors_float64(r *host.Run, totals []float64, width, base, n int, partial []float64, start, start2, start3, start4, start5, start6, start7, start8 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5863,20 +6557,21 @@ func quernRow2SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 			totalRow3 := totalRow[:][:count2]
 			for threadX := range count2 {
 				total := totalRow3[threadX]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 				total += row[threadX]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 				total += row2[threadX]
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 				total += row3[threadX]
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 				total += row4[threadX]
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 				totalRow3[threadX] = total
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 			}
-//line gemv.go:111
+//line gemv.go:110:10000
 			return
+//line gemv.go:111
 		}
 	}
 	for threadX := range width {
@@ -5884,25 +6579,25 @@ func quernRow2SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start+i]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start2+i]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start3+i]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start4+i]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 		}
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 		totalRow[threadX] = total
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 	}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 }
 
 //go:noinline
-//line quern_gen.go:5906:1
+//line quern_gen.go:6601:1
 func quernRow3SumVectors_float64(r *host.Run, totals []float64, width, base, n int, partial []float64, start9, start10 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5915,37 +6610,38 @@ func quernRow3SumVectors_float64(r *host.Run, totals []float64, width, base, n i
 			totalRow4 := totalRow[:][:count3]
 			for threadX := range count3 {
 				total := totalRow4[threadX]
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 				total += row5[threadX]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 				totalRow4[threadX] = total
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 			}
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 			return
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 		}
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 	}
-//line gemv.go:111
+//line gemv.go:110:10000
 	for threadX := range width {
+//line gemv.go:111
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:105:10000
+//line gemv.go:104:10000
 			total += partial[start9+i]
-//line gemv.go:106:10000
+//line gemv.go:105:10000
 		}
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 		totalRow[threadX] = total
-//line gemv.go:108:10000
+//line gemv.go:107:10000
 	}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 }
 
 //go:noinline
-//line quern_gen.go:5949:1
+//line quern_gen.go:6645:1
 func quernRow4SumVectors_float64(r *host.Run, totals []float64, width, base, n, incY int, y []float64, alpha, beta float64) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -5958,42 +6654,43 @@ func quernRow4SumVectors_float64(r *host.Run, totals []float64, width, base, n, 
 			r.ThreadIdx.X = threadX
 			total := totalRow5[threadX]
 			i := base + threadX
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 			result0 := place(i, n, incY)
-//line gemv.go:108:10000
-			t7 := result0
-//line gemv.go:109:10000
-			t10 := total
 //line gemv.go:107:10000
-			put[float64](y, t7, alpha, beta, t10)
+			t7 := result0
 //line gemv.go:108:10000
+			t10 := total
+//line gemv.go:106:10000
+			put[float64](y, t7, alpha, beta, t10)
+//line gemv.go:107:10000
 		}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 		return
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 	}
-//line gemv.go:111
+//line gemv.go:110:10000
 	for threadX := range width {
+//line gemv.go:111
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:107:10000
+//line gemv.go:106:10000
 			result0 := place(i, n, incY)
-//line gemv.go:108:10000
-			t7 := result0
-//line gemv.go:109:10000
-			t10 := total
 //line gemv.go:107:10000
-			put[float64](y, t7, alpha, beta, t10)
+			t7 := result0
 //line gemv.go:108:10000
+			t10 := total
+//line gemv.go:106:10000
+			put[float64](y, t7, alpha, beta, t10)
+//line gemv.go:107:10000
 		}
-//line gemv.go:109:10000
+//line gemv.go:108:10000
 	}
-//line gemv.go:110:10000
+//line gemv.go:109:10000
 }
 
-//line quern_gen.go:5997:1
+//line quern_gen.go:6694:1
 func quernPlainGer_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_ger_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -6027,7 +6724,7 @@ func quernHostGer_float32(r *host.Run) {
 				quernRow1Ger_float32(r, vs, width, base, columns, incY, alpha, y)
 				for i := first; i < rows; i += size {
 					if r.Halted() {
-//line gemv.go:120
+//line gemv.go:119
 						r.Halt()
 					}
 					start := i * lda
@@ -6040,7 +6737,7 @@ func quernHostGer_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6044:1
+//line quern_gen.go:6741:1
 func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY int, alpha float32, y []float32) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -6052,9 +6749,9 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			j := base + threadX
-//line gemv.go:119
+//line gemv.go:118
 			result0 := place(j, columns, incY)
-//line gemv.go:119
+//line gemv.go:118
 			v := alpha * y[result0]
 			vRow2[threadX] = v
 		}
@@ -6065,9 +6762,9 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:119
+//line gemv.go:118
 			result0 := place(j, columns, incY)
-//line gemv.go:119
+//line gemv.go:118
 			v = alpha * y[result0]
 		}
 		vRow[threadX] = v
@@ -6075,7 +6772,7 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 }
 
 //go:noinline
-//line quern_gen.go:6079:1
+//line quern_gen.go:6776:1
 func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, rows, incX int, a []float32, start int, x []float32, start2 int) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -6089,9 +6786,9 @@ func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, ro
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				v := vRow3[threadX]
-//line gemv.go:121
+//line gemv.go:120
 				result02 := place(i, rows, incX)
-//line gemv.go:121
+//line gemv.go:120
 				row[threadX] += v * x[result02]
 			}
 			return
@@ -6102,15 +6799,15 @@ func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, ro
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:121
+//line gemv.go:120
 			result02 := place(i, rows, incX)
-//line gemv.go:121
+//line gemv.go:120
 			a[start+j] += v * x[result02]
 		}
 	}
 }
 
-//line quern_gen.go:6114:1
+//line quern_gen.go:6811:1
 func quernPlainGer_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_ger_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -6144,7 +6841,7 @@ func quernHostGer_float64(r *host.Run) {
 				quernRow1Ger_float64(r, vs, width, base, columns, incY, alpha, y)
 				for i := first; i < rows; i += size {
 					if r.Halted() {
-//line gemv.go:120
+//line gemv.go:119
 						r.Halt()
 					}
 					start := i * lda
@@ -6157,7 +6854,7 @@ func quernHostGer_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6161:1
+//line quern_gen.go:6858:1
 func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY int, alpha float64, y []float64) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -6169,9 +6866,9 @@ func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			j := base + threadX
-//line gemv.go:119
+//line gemv.go:118
 			result0 := place(j, columns, incY)
-//line gemv.go:119
+//line gemv.go:118
 			v := alpha * y[result0]
 			vRow2[threadX] = v
 		}
@@ -6182,9 +6879,9 @@ func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY 
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:119
+//line gemv.go:118
 			result0 := place(j, columns, incY)
-//line gemv.go:119
+//line gemv.go:118
 			v = alpha * y[result0]
 		}
 		vRow[threadX] = v
@@ -6192,7 +6889,7 @@ func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY 
 }
 
 //go:noinline
-//line quern_gen.go:6196:1
+//line quern_gen.go:6893:1
 func quernRow2Ger_float64(r *host.Run, vs []float64, width, base, columns, i, rows, incX int, a []float64, start int, x []float64, start2 int) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
@@ -6206,9 +6903,9 @@ func quernRow2Ger_float64(r *host.Run, vs []float64, width, base, columns, i, ro
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				v := vRow3[threadX]
-//line gemv.go:121
+//line gemv.go:120
 				result02 := place(i, rows, incX)
-//line gemv.go:121
+//line gemv.go:120
 				row[threadX] += v * x[result02]
 			}
 			return
@@ -6219,15 +6916,15 @@ func quernRow2Ger_float64(r *host.Run, vs []float64, width, base, columns, i, ro
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:121
+//line gemv.go:120
 			result02 := place(i, rows, incX)
-//line gemv.go:121
+//line gemv.go:120
 			a[start+j] += v * x[result02]
 		}
 	}
 }
 
-//line quern_gen.go:6231:1
+//line quern_gen.go:6928:1
 func quernPlainGemvRowsCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float32](r, 5), host.Value[float32](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvRowsCPU_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -6260,7 +6957,7 @@ func quernHostGemvRowsCPU_float32(r *host.Run) {
 func quernRow1GemvRowsCPU_float32(r *host.Run, blockX, tiles, part, columns, rows, lda int, a, x []float32, incTo int, to []float32, alpha, beta float32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:138
+//line gemv.go:137
 		row := blockX % tiles * 16
 		first := blockX / tiles * part
 		end := min(first+part, columns)
@@ -6269,68 +6966,68 @@ func quernRow1GemvRowsCPU_float32(r *host.Run, blockX, tiles, part, columns, row
 		t2 := row
 		last := t1
 		i := t2
-//line gemv.go:143
+//line gemv.go:142
 		for ; i+2 <= last; i += 2 {
 			if r.Halted() {
-//line gemv.go:143
+//line gemv.go:142
 				r.Halt()
 			}
-//line gemv.go:144
+//line gemv.go:143
 			t3 := i*lda + first
 			t4 := i*lda + end
-//line gemv.go:144
+//line gemv.go:143
 			t5 := a[t3:t4]
 			t6 := (i+1)*lda + first
 			t7 := (i+1)*lda + end
-//line gemv.go:144
+//line gemv.go:143
 			t8 := a[t6:t7]
 			t9 := first
 			t10 := end
-//line gemv.go:144
+//line gemv.go:143
 			t11 := x[t9:t10]
-//line gemv.go:144
+//line gemv.go:143
 			result0, result1 := dotsOf[float32](t5, t8, t11)
 			s := result0
 			u := result1
-//line gemv.go:145
+//line gemv.go:144
 			t15 := i
-//line gemv.go:145
+//line gemv.go:144
 			result02 := place(t15, rows, incTo)
 			t19 := base + result02
 			t22 := s
-//line gemv.go:145
+//line gemv.go:144
 			put[float32](to, t19, alpha, beta, t22)
 			t24 := i + 1
-//line gemv.go:146
+//line gemv.go:145
 			result03 := place(t24, rows, incTo)
 			t28 := base + result03
 			t31 := u
-//line gemv.go:146
+//line gemv.go:145
 			put[float32](to, t28, alpha, beta, t31)
 		}
 		if i < last {
 			t33 := i
-//line gemv.go:149
+//line gemv.go:148
 			result04 := place(t33, rows, incTo)
 			t37 := base + result04
 			t40 := i*lda + first
 			t41 := i*lda + end
-//line gemv.go:149
+//line gemv.go:148
 			t42 := a[t40:t41]
 			t43 := first
 			t44 := end
-//line gemv.go:149
+//line gemv.go:148
 			t45 := x[t43:t44]
-//line gemv.go:149
+//line gemv.go:148
 			result05 := dotOf[float32](t42, t45)
 			t47 := result05
-//line gemv.go:149
+//line gemv.go:148
 			put[float32](to, t37, alpha, beta, t47)
 		}
 	}
 }
 
-//line quern_gen.go:6334:1
+//line quern_gen.go:7031:1
 func quernPlainGemvRowsCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvRowsCPU_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
@@ -6363,7 +7060,7 @@ func quernHostGemvRowsCPU_float64(r *host.Run) {
 func quernRow1GemvRowsCPU_float64(r *host.Run, blockX, tiles, part, columns, rows, lda int, a, x []float64, incTo int, to []float64, alpha, beta float64) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:138
+//line gemv.go:137
 		row := blockX % tiles * 16
 		first := blockX / tiles * part
 		end := min(first+part, columns)
@@ -6372,68 +7069,68 @@ func quernRow1GemvRowsCPU_float64(r *host.Run, blockX, tiles, part, columns, row
 		t2 := row
 		last := t1
 		i := t2
-//line gemv.go:143
+//line gemv.go:142
 		for ; i+2 <= last; i += 2 {
 			if r.Halted() {
-//line gemv.go:143
+//line gemv.go:142
 				r.Halt()
 			}
-//line gemv.go:144
+//line gemv.go:143
 			t3 := i*lda + first
 			t4 := i*lda + end
-//line gemv.go:144
+//line gemv.go:143
 			t5 := a[t3:t4]
 			t6 := (i+1)*lda + first
 			t7 := (i+1)*lda + end
-//line gemv.go:144
+//line gemv.go:143
 			t8 := a[t6:t7]
 			t9 := first
 			t10 := end
-//line gemv.go:144
+//line gemv.go:143
 			t11 := x[t9:t10]
-//line gemv.go:144
+//line gemv.go:143
 			result0, result1 := dotsOf[float64](t5, t8, t11)
 			s := result0
 			u := result1
-//line gemv.go:145
+//line gemv.go:144
 			t15 := i
-//line gemv.go:145
+//line gemv.go:144
 			result02 := place(t15, rows, incTo)
 			t19 := base + result02
 			t22 := s
-//line gemv.go:145
+//line gemv.go:144
 			put[float64](to, t19, alpha, beta, t22)
 			t24 := i + 1
-//line gemv.go:146
+//line gemv.go:145
 			result03 := place(t24, rows, incTo)
 			t28 := base + result03
 			t31 := u
-//line gemv.go:146
+//line gemv.go:145
 			put[float64](to, t28, alpha, beta, t31)
 		}
 		if i < last {
 			t33 := i
-//line gemv.go:149
+//line gemv.go:148
 			result04 := place(t33, rows, incTo)
 			t37 := base + result04
 			t40 := i*lda + first
 			t41 := i*lda + end
-//line gemv.go:149
+//line gemv.go:148
 			t42 := a[t40:t41]
 			t43 := first
 			t44 := end
-//line gemv.go:149
+//line gemv.go:148
 			t45 := x[t43:t44]
-//line gemv.go:149
+//line gemv.go:148
 			result05 := dotOf[float64](t42, t45)
 			t47 := result05
-//line gemv.go:149
+//line gemv.go:148
 			put[float64](to, t37, alpha, beta, t47)
 		}
 	}
 }
 
-//line quern_gen.go:6437:1
+//line quern_gen.go:7134:1
 func quernPlainGemvColumnsCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[float32](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvColumnsCPU_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6470,85 +7167,85 @@ func quernHostGemvColumnsCPU_float32(r *host.Run) {
 func quernRow1GemvColumnsCPU_float32(r *host.Run, blockX, tiles, part, rows, columns int, sums *[512]float32, lda int, a []float32, size, size2, incX int, x []float32, incTo int, to []float32, alpha, beta float32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:159
+//line gemv.go:158
 		column := blockX % tiles * 512
 		first := blockX / tiles * part
 		end := min(first+part, rows)
 		n := min(512, columns-column)
 		t2 := sums[:]
 		for i := 0; i < len(t2); i++ {
-//line gemv.go:163
+//line gemv.go:162
 			t2[i] = 0
 		}
-//line gemv.go:164
+//line gemv.go:163
 		i2 := first
 		for ; i2+4 <= end; i2 += 4 {
 			if r.Halted() {
-//line gemv.go:165
+//line gemv.go:164
 				r.Halt()
 			}
-//line gemv.go:166
+//line gemv.go:165
 			at := i2*lda + column
 			t5 := n
-//line gemv.go:167
+//line gemv.go:166
 			t6 := sums[:t5]
 			t7 := at
 			t8 := at + n
-//line gemv.go:167
+//line gemv.go:166
 			t9 := a[t7:t8]
 			t10 := at + lda
 			t11 := at + lda + n
-//line gemv.go:167
+//line gemv.go:166
 			t12 := a[t10:t11]
 			t13 := at + size
 			t14 := at + size + n
-//line gemv.go:167
+//line gemv.go:166
 			t15 := a[t13:t14]
 			t16 := at + size2
 			t17 := at + size2 + n
-//line gemv.go:167
+//line gemv.go:166
 			t18 := a[t16:t17]
 			t19 := i2
-//line gemv.go:168
+//line gemv.go:167
 			result0 := place(t19, rows, incX)
-//line gemv.go:168
+//line gemv.go:167
 			t23 := x[result0]
 			t24 := i2 + 1
-//line gemv.go:168
+//line gemv.go:167
 			result02 := place(t24, rows, incX)
-//line gemv.go:168
+//line gemv.go:167
 			t28 := x[result02]
 			t29 := i2 + 2
-//line gemv.go:168
+//line gemv.go:167
 			result03 := place(t29, rows, incX)
-//line gemv.go:168
+//line gemv.go:167
 			t33 := x[result03]
 			t34 := i2 + 3
-//line gemv.go:168
-			result04 := place(t34, rows, incX)
-//line gemv.go:168
-			t38 := x[result04]
 //line gemv.go:167
+			result04 := place(t34, rows, incX)
+//line gemv.go:167
+			t38 := x[result04]
+//line gemv.go:166
 			addRows[float32](t6, t9, t12, t15, t18, t23, t28, t33, t38)
 		}
-//line gemv.go:170
+//line gemv.go:169
 		for ; i2 < end; i2++ {
 			if r.Halted() {
-//line gemv.go:170
+//line gemv.go:169
 				r.Halt()
 			}
-//line gemv.go:171
+//line gemv.go:170
 			t39 := i2
-//line gemv.go:171
+//line gemv.go:170
 			result05 := place(t39, rows, incX)
-//line gemv.go:171
+//line gemv.go:170
 			v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
-//line gemv.go:172
+//line gemv.go:171
 			t45 := a[t43:t44]
 			for j := 0; j < len(t45); j++ {
-//line gemv.go:172
+//line gemv.go:171
 				w := t45[j]
 				sums[j] += v * w
 			}
@@ -6556,20 +7253,20 @@ func quernRow1GemvColumnsCPU_float32(r *host.Run, blockX, tiles, part, rows, col
 		base := blockX / tiles * columns
 		t46 := n
 		for j2 := 0; j2 < t46; j2++ {
-//line gemv.go:178
+//line gemv.go:177
 			t48 := column + j2
-//line gemv.go:178
+//line gemv.go:177
 			result06 := place(t48, columns, incTo)
 			t52 := base + result06
-//line gemv.go:178
+//line gemv.go:177
 			t55 := sums[j2]
-//line gemv.go:178
+//line gemv.go:177
 			put[float32](to, t52, alpha, beta, t55)
 		}
 	}
 }
 
-//line quern_gen.go:6573:1
+//line quern_gen.go:7270:1
 func quernPlainGemvColumnsCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[float64](r, 6), host.Value[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	host.Plain(r, func(t kernel.Thread) { quern_gemvColumnsCPU_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
@@ -6606,85 +7303,85 @@ func quernHostGemvColumnsCPU_float64(r *host.Run) {
 func quernRow1GemvColumnsCPU_float64(r *host.Run, blockX, tiles, part, rows, columns int, sums *[512]float64, lda int, a []float64, size, size2, incX int, x []float64, incTo int, to []float64, alpha, beta float64) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:159
+//line gemv.go:158
 		column := blockX % tiles * 512
 		first := blockX / tiles * part
 		end := min(first+part, rows)
 		n := min(512, columns-column)
 		t2 := sums[:]
 		for i := 0; i < len(t2); i++ {
-//line gemv.go:163
+//line gemv.go:162
 			t2[i] = 0
 		}
-//line gemv.go:164
+//line gemv.go:163
 		i2 := first
 		for ; i2+4 <= end; i2 += 4 {
 			if r.Halted() {
-//line gemv.go:165
+//line gemv.go:164
 				r.Halt()
 			}
-//line gemv.go:166
+//line gemv.go:165
 			at := i2*lda + column
 			t5 := n
-//line gemv.go:167
+//line gemv.go:166
 			t6 := sums[:t5]
 			t7 := at
 			t8 := at + n
-//line gemv.go:167
+//line gemv.go:166
 			t9 := a[t7:t8]
 			t10 := at + lda
 			t11 := at + lda + n
-//line gemv.go:167
+//line gemv.go:166
 			t12 := a[t10:t11]
 			t13 := at + size
 			t14 := at + size + n
-//line gemv.go:167
+//line gemv.go:166
 			t15 := a[t13:t14]
 			t16 := at + size2
 			t17 := at + size2 + n
-//line gemv.go:167
+//line gemv.go:166
 			t18 := a[t16:t17]
 			t19 := i2
-//line gemv.go:168
+//line gemv.go:167
 			result0 := place(t19, rows, incX)
-//line gemv.go:168
+//line gemv.go:167
 			t23 := x[result0]
 			t24 := i2 + 1
-//line gemv.go:168
+//line gemv.go:167
 			result02 := place(t24, rows, incX)
-//line gemv.go:168
+//line gemv.go:167
 			t28 := x[result02]
 			t29 := i2 + 2
-//line gemv.go:168
+//line gemv.go:167
 			result03 := place(t29, rows, incX)
-//line gemv.go:168
+//line gemv.go:167
 			t33 := x[result03]
 			t34 := i2 + 3
-//line gemv.go:168
-			result04 := place(t34, rows, incX)
-//line gemv.go:168
-			t38 := x[result04]
 //line gemv.go:167
+			result04 := place(t34, rows, incX)
+//line gemv.go:167
+			t38 := x[result04]
+//line gemv.go:166
 			addRows[float64](t6, t9, t12, t15, t18, t23, t28, t33, t38)
 		}
-//line gemv.go:170
+//line gemv.go:169
 		for ; i2 < end; i2++ {
 			if r.Halted() {
-//line gemv.go:170
+//line gemv.go:169
 				r.Halt()
 			}
-//line gemv.go:171
+//line gemv.go:170
 			t39 := i2
-//line gemv.go:171
+//line gemv.go:170
 			result05 := place(t39, rows, incX)
-//line gemv.go:171
+//line gemv.go:170
 			v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
-//line gemv.go:172
+//line gemv.go:171
 			t45 := a[t43:t44]
 			for j := 0; j < len(t45); j++ {
-//line gemv.go:172
+//line gemv.go:171
 				w := t45[j]
 				sums[j] += v * w
 			}
@@ -6692,20 +7389,119 @@ func quernRow1GemvColumnsCPU_float64(r *host.Run, blockX, tiles, part, rows, col
 		base := blockX / tiles * columns
 		t46 := n
 		for j2 := 0; j2 < t46; j2++ {
-//line gemv.go:178
+//line gemv.go:177
 			t48 := column + j2
-//line gemv.go:178
+//line gemv.go:177
 			result06 := place(t48, columns, incTo)
 			t52 := base + result06
-//line gemv.go:178
+//line gemv.go:177
 			t55 := sums[j2]
-//line gemv.go:178
+//line gemv.go:177
 			put[float64](to, t52, alpha, beta, t55)
 		}
 	}
 }
 
-//line quern_gen.go:6709:1
+//line quern_gen.go:7406:1
+func quernPlainRoundRows(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
+	host.Plain(r, func(t kernel.Thread) { quern_roundRows(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostRoundRows(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	strideFrom := host.Value[int](r, 2)
+	strideTo := host.Value[int](r, 3)
+	stepFrom := host.Value[int](r, 4)
+	stepTo := host.Value[int](r, 5)
+	matrices := host.Value[int](r, 6)
+	from := host.Slice[float32](r, 7)
+	to := host.Slice[float32](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows * columns
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1RoundRows(r, base, size, columns, from, rows, stepFrom, strideFrom, to, stepTo, strideTo, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RoundRows(r *host.Run, base, size, columns int, from []float32, rows, stepFrom, strideFrom int, to []float32, stepTo, strideTo, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line group.go:262:20000
+			t1 := i / columns
+//line group.go:262:20000
+			t2 := i % columns
+//line group.go:263:20000
+			row := t1
+//line group.go:264:20000
+			column := t2
+//line group.go:264:20000
+			bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
+//line group.go:265:20000
+			if bits&2147483647 <= 2139095040 {
+//line group.go:266:20000
+				bits = (bits + 4096) &^ 8191
+//line group.go:267:20000
+			}
+//line group.go:268:20000
+			to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits)
+//line group.go:269:20000
+		}
+//line group.go:270:20000
+		return
+//line group.go:271:20000
+	}
+//line group.go:272
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line group.go:259:20000
+		if i >= size {
+//line group.go:260:20000
+			continue
+//line group.go:261:20000
+		}
+//line group.go:262:20000
+		t1 := i / columns
+//line group.go:262:20000
+		t2 := i % columns
+//line group.go:263:20000
+		row := t1
+//line group.go:264:20000
+		column := t2
+//line group.go:264:20000
+		bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
+//line group.go:265:20000
+		if bits&2147483647 <= 2139095040 {
+//line group.go:266:20000
+			bits = (bits + 4096) &^ 8191
+//line group.go:267:20000
+		}
+//line group.go:268:20000
+		to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits)
+//line group.go:269:20000
+	}
+//line group.go:270:20000
+}
+
+//line quern_gen.go:7505:1
 func quernPlainSum_float32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sum_float32(t, v0, v1, v2) })
@@ -6743,181 +7539,184 @@ func quernHostSum_float32(r *host.Run) {
 	var total2 float32
 	var total3 float32
 	for r.Next() {
-//line reduce.go:82
+//line reduce.go:71
 		iFirst = 0
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		for threadZ := range 1 {
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			for threadY := range 1 {
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 				first := (threadZ*1 + threadY) * 256
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 				quernRow1Sum_float32(r, sums, first)
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			}
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 			if r.Halted() {
-//line reduce.go:82
+//line reduce.go:71
 				r.Halt()
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			}
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			at = iFirst
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 			at2 = iFirst + size3
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 			at3 = iFirst + size4
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			at4 = iFirst + size5
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 			for threadZ := range 1 {
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 				for threadY := range 1 {
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:92:20000
+//line reduce.go:81
 					quernRow2Sum_float32(r, sums, first2, x, at, at2, at3, at4)
-//line reduce.go:93:20000
 				}
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 			}
-//line reduce.go:95
+//line reduce.go:84:30000
 		}
+//line reduce.go:85:30000
 		iFirst2 = max(iFirst, 0)
+//line reduce.go:86:30000
 		for ; iFirst2 < n; iFirst2 += 256 {
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 			if r.Halted() {
-//line reduce.go:82
+//line reduce.go:71
 				r.Halt()
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			}
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			for threadZ := range 1 {
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 				for threadY := range 1 {
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 					first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 					quernRow3Sum_float32(r, sums, first3, iFirst2, n, x)
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 				}
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 			}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 		}
-//line reduce.go:92:20000
+//line reduce.go:81
 		total = 0
-//line reduce.go:93:20000
 		for threadZ := range 1 {
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 			for threadY := range 1 {
-//line reduce.go:95
+//line reduce.go:84:30000
 				first4 := (threadZ*1 + threadY) * 256
+//line reduce.go:85:30000
 				quernRow4Sum_float32(r, sums, first4, vs)
+//line reduce.go:86:30000
 			}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		}
-//line reduce.go:93:20000
+//line reduce.go:82
 		host.ReduceAdd(reduceAdds, vs)
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 		for threadZ := range 1 {
-//line reduce.go:95
+//line reduce.go:84:30000
 			for threadY := range 1 {
+//line reduce.go:85:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:86:30000
 				first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 				quernRow5Sum_float32(r, reduceAdds, first5, warps)
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 			}
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		}
-//line reduce.go:101:20000
+//line reduce.go:90:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w = warps[0]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w2 = warps[1]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w2
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w3 = warps[2]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w3
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w4 = warps[3]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w4
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w5 = warps[4]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w5
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w6 = warps[5]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w6
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w7 = warps[6]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w7
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w8 = warps[7]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w8
-//line reduce.go:101:20000
+//line reduce.go:90:30000
 		total2 = total
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 		total3 = total2
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 		for threadZ := range 1 {
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			for threadY := range 1 {
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 				quernRow6Sum_float32(r, out, total3)
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 			}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 		}
-//line reduce.go:92:20000
+//line reduce.go:81
 	}
-//line reduce.go:93:20000
 }
 
 //go:noinline
-//line quern_gen.go:6913:1
+//line quern_gen.go:7712:1
 func quernRow1Sum_float32(r *host.Run, sums []float32, first int) {
 	sumRow := (*[256]float32)(sums[first:])
-//line reduce.go:81
+//line reduce.go:70
 	*sumRow = [256]float32{}
 }
 
 //go:noinline
-//line quern_gen.go:6921:1
+//line quern_gen.go:7720:1
 func quernRow2Sum_float32(r *host.Run, sums []float32, first2 int, x []float32, at, at2, at3, at4 int) {
 	sumRow := (*[256]float32)(sums[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
@@ -6927,45 +7726,44 @@ func quernRow2Sum_float32(r *host.Run, sums []float32, first2 int, x []float32, 
 		row4 := (*[256]float32)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			sum += row[threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			sum += row2[threadX]
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 			sum += row3[threadX]
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 			sum += row4[threadX]
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			sumRow[threadX] = sum
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 		return
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 	}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 	for threadX := range 256 {
-//line reduce.go:92:20000
+//line reduce.go:81
 		r.ThreadIdx.X = threadX
-//line reduce.go:93:20000
 		sum := sumRow[threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at+threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at2+threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at3+threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at4+threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 		sumRow[threadX] = sum
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 	}
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 }
 
 //go:noinline
-//line quern_gen.go:6969:1
+//line quern_gen.go:7767:1
 func quernRow3Sum_float32(r *host.Run, sums []float32, first3, iFirst2, n int, x []float32) {
 	sumRow := (*[256]float32)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -6978,75 +7776,77 @@ func quernRow3Sum_float32(r *host.Run, sums []float32, first3, iFirst2, n int, x
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 				sum += row5[threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 				sumRow2[threadX] = sum
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 			}
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 			return
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 		}
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 	}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 	for threadX := range 256 {
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 		r.ThreadIdx.X = threadX
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 		sum := sumRow[threadX]
-//line reduce.go:82
+//line reduce.go:71
 		if iFirst2+threadX < n {
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			sum += x[iFirst2+threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 		}
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 		sumRow[threadX] = sum
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 	}
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 }
 
 //go:noinline
-//line quern_gen.go:7014:1
+//line quern_gen.go:7812:1
 func quernRow4Sum_float32(r *host.Run, sums []float32, first4 int, vs []float32) {
 	sumRow := (*[256]float32)(sums[first4:])
 	vRow := (*[256]float32)(vs[first4:])
 	for threadX := range 256 {
 		sum := sumRow[threadX]
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 		t2 := sum
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 		v := t2
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 		vRow[threadX] = v
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 	}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 }
 
 //go:noinline
-//line quern_gen.go:7032:1
+//line quern_gen.go:7830:1
 func quernRow5Sum_float32(r *host.Run, reduceAdds []float32, first5 int, warps *[8]float32) {
 	reduceAddRow := (*[256]float32)(reduceAdds[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:93:20000
+//line reduce.go:82
 		v2 := reduceAdd
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 		if (threadX+first5)&31 == 0 {
-//line reduce.go:95
+//line reduce.go:84:30000
 			warps[(threadX+first5)>>5] = v2
+//line reduce.go:85:30000
 		}
+//line reduce.go:86:30000
 	}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 }
 
 //go:noinline
-//line quern_gen.go:7050:1
+//line quern_gen.go:7850:1
 func quernRow6Sum_float32(r *host.Run, out []float32, total3 float32) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -7055,30 +7855,30 @@ func quernRow6Sum_float32(r *host.Run, out []float32, total3 float32) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			out[0] = total3
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 		return
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 	}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 	for threadX := range 256 {
-//line reduce.go:92:20000
+//line reduce.go:81
 		r.ThreadIdx.X = threadX
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 		if threadX == 0 {
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			out[0] = total3
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 	}
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 }
 
-//line quern_gen.go:7082:1
+//line quern_gen.go:7882:1
 func quernPlainSum_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sum_float64(t, v0, v1, v2) })
@@ -7116,181 +7916,184 @@ func quernHostSum_float64(r *host.Run) {
 	var total2 float64
 	var total3 float64
 	for r.Next() {
-//line reduce.go:82
+//line reduce.go:71
 		iFirst = 0
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		for threadZ := range 1 {
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			for threadY := range 1 {
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 				first := (threadZ*1 + threadY) * 256
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 				quernRow1Sum_float64(r, sums, first)
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			}
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 			if r.Halted() {
-//line reduce.go:82
+//line reduce.go:71
 				r.Halt()
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			}
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			at = iFirst
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 			at2 = iFirst + size3
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 			at3 = iFirst + size4
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			at4 = iFirst + size5
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 			for threadZ := range 1 {
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 				for threadY := range 1 {
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:92:20000
+//line reduce.go:81
 					quernRow2Sum_float64(r, sums, first2, x, at, at2, at3, at4)
-//line reduce.go:93:20000
 				}
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 			}
-//line reduce.go:95
+//line reduce.go:84:30000
 		}
+//line reduce.go:85:30000
 		iFirst2 = max(iFirst, 0)
+//line reduce.go:86:30000
 		for ; iFirst2 < n; iFirst2 += 256 {
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 			if r.Halted() {
-//line reduce.go:82
+//line reduce.go:71
 				r.Halt()
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			}
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			for threadZ := range 1 {
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 				for threadY := range 1 {
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 					first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 					quernRow3Sum_float64(r, sums, first3, iFirst2, n, x)
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 				}
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 			}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 		}
-//line reduce.go:92:20000
+//line reduce.go:81
 		total = 0
-//line reduce.go:93:20000
 		for threadZ := range 1 {
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 			for threadY := range 1 {
-//line reduce.go:95
+//line reduce.go:84:30000
 				first4 := (threadZ*1 + threadY) * 256
+//line reduce.go:85:30000
 				quernRow4Sum_float64(r, sums, first4, vs)
+//line reduce.go:86:30000
 			}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		}
-//line reduce.go:93:20000
+//line reduce.go:82
 		host.ReduceAdd(reduceAdds, vs)
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 		for threadZ := range 1 {
-//line reduce.go:95
+//line reduce.go:84:30000
 			for threadY := range 1 {
+//line reduce.go:85:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:86:30000
 				first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 				quernRow5Sum_float64(r, reduceAdds, first5, warps)
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 			}
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		}
-//line reduce.go:101:20000
+//line reduce.go:90:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w = warps[0]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w2 = warps[1]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w2
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w3 = warps[2]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w3
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w4 = warps[3]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w4
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w5 = warps[4]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w5
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w6 = warps[5]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w6
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w7 = warps[6]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w7
-//line reduce.go:100:20000
+//line reduce.go:89:30000
 		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 		w8 = warps[7]
-//line reduce.go:99:20000
+//line reduce.go:88:30000
 		total += w8
-//line reduce.go:101:20000
+//line reduce.go:90:30000
 		total2 = total
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 		total3 = total2
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 		for threadZ := range 1 {
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			for threadY := range 1 {
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 				quernRow6Sum_float64(r, out, total3)
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 			}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 		}
-//line reduce.go:92:20000
+//line reduce.go:81
 	}
-//line reduce.go:93:20000
 }
 
 //go:noinline
-//line quern_gen.go:7286:1
+//line quern_gen.go:8089:1
 func quernRow1Sum_float64(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
-//line reduce.go:81
+//line reduce.go:70
 	*sumRow = [256]float64{}
 }
 
 //go:noinline
-//line quern_gen.go:7294:1
+//line quern_gen.go:8097:1
 func quernRow2Sum_float64(r *host.Run, sums []float64, first2 int, x []float64, at, at2, at3, at4 int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
@@ -7300,45 +8103,44 @@ func quernRow2Sum_float64(r *host.Run, sums []float64, first2 int, x []float64, 
 		row4 := (*[256]float64)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			sum += row[threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 			sum += row2[threadX]
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 			sum += row3[threadX]
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 			sum += row4[threadX]
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			sumRow[threadX] = sum
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 		return
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 	}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 	for threadX := range 256 {
-//line reduce.go:92:20000
+//line reduce.go:81
 		r.ThreadIdx.X = threadX
-//line reduce.go:93:20000
 		sum := sumRow[threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at+threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at2+threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at3+threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 		sum += x[at4+threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 		sumRow[threadX] = sum
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 	}
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 }
 
 //go:noinline
-//line quern_gen.go:7342:1
+//line quern_gen.go:8144:1
 func quernRow3Sum_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x []float64) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -7351,75 +8153,77 @@ func quernRow3Sum_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 				sum += row5[threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 				sumRow2[threadX] = sum
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 			}
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 			return
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 		}
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 	}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 	for threadX := range 256 {
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 		r.ThreadIdx.X = threadX
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 		sum := sumRow[threadX]
-//line reduce.go:82
+//line reduce.go:71
 		if iFirst2+threadX < n {
-//line reduce.go:83:20000
+//line reduce.go:72:30000
 			sum += x[iFirst2+threadX]
-//line reduce.go:84:20000
+//line reduce.go:73:30000
 		}
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 		sumRow[threadX] = sum
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 	}
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 }
 
 //go:noinline
-//line quern_gen.go:7387:1
+//line quern_gen.go:8189:1
 func quernRow4Sum_float64(r *host.Run, sums []float64, first4 int, vs []float64) {
 	sumRow := (*[256]float64)(sums[first4:])
 	vRow := (*[256]float64)(vs[first4:])
 	for threadX := range 256 {
 		sum := sumRow[threadX]
-//line reduce.go:85:20000
+//line reduce.go:74:30000
 		t2 := sum
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 		v := t2
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 		vRow[threadX] = v
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 	}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 }
 
 //go:noinline
-//line quern_gen.go:7405:1
+//line quern_gen.go:8207:1
 func quernRow5Sum_float64(r *host.Run, reduceAdds []float64, first5 int, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:93:20000
+//line reduce.go:82
 		v2 := reduceAdd
-//line reduce.go:94:20000
+//line reduce.go:83:30000
 		if (threadX+first5)&31 == 0 {
-//line reduce.go:95
+//line reduce.go:84:30000
 			warps[(threadX+first5)>>5] = v2
+//line reduce.go:85:30000
 		}
+//line reduce.go:86:30000
 	}
-//line reduce.go:98:20000
+//line reduce.go:87:30000
 }
 
 //go:noinline
-//line quern_gen.go:7423:1
+//line quern_gen.go:8227:1
 func quernRow6Sum_float64(r *host.Run, out []float64, total3 float64) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -7428,30 +8232,30 @@ func quernRow6Sum_float64(r *host.Run, out []float64, total3 float64) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			out[0] = total3
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 		return
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 	}
-//line reduce.go:91:20000
+//line reduce.go:80:30000
 	for threadX := range 256 {
-//line reduce.go:92:20000
+//line reduce.go:81
 		r.ThreadIdx.X = threadX
-//line reduce.go:86:20000
+//line reduce.go:75:30000
 		if threadX == 0 {
-//line reduce.go:87:20000
+//line reduce.go:76:30000
 			out[0] = total3
-//line reduce.go:88:20000
+//line reduce.go:77:30000
 		}
-//line reduce.go:89:20000
+//line reduce.go:78:30000
 	}
-//line reduce.go:90:20000
+//line reduce.go:79:30000
 }
 
-//line quern_gen.go:7455:1
+//line quern_gen.go:8259:1
 func quernPlainNorm_float32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_norm_float32(t, v0, v1, v2) })
@@ -7473,30 +8277,51 @@ func quernHostNorm_float32(r *host.Run) {
 	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-//line reduce.go:194
+//line reduce.go:168:30000
 		iFirst = 0
+//line reduce.go:169:30000
 		for threadZ := range 1 {
+//line reduce.go:170:30000
 			for threadY := range 1 {
+//line reduce.go:171:30000
 				first := (threadZ*1 + threadY) * 256
+//line reduce.go:172:30000
 				quernRow1Norm_float32(r, sums, first)
+//line reduce.go:173:30000
 			}
+//line reduce.go:174:30000
 		}
+//line reduce.go:175:30000
 		for ; iFirst < n; iFirst += 256 {
+//line reduce.go:176:30000
 			if r.Halted() {
-//line reduce.go:194
+//line reduce.go:168:30000
 				r.Halt()
+//line reduce.go:169:30000
 			}
+//line reduce.go:170:30000
 			for threadZ := range 1 {
+//line reduce.go:171:30000
 				for threadY := range 1 {
+//line reduce.go:172:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:173:30000
 					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:174:30000
 					quernRow2Norm_float32(r, sums, first2, iFirst, n, partial)
+//line reduce.go:175:30000
 				}
+//line reduce.go:176:30000
 			}
+//line reduce.go:177:30000
 		}
+//line reduce.go:178:30000
 		for threadZ := range 1 {
+//line reduce.go:179:30000
 			for threadY := range 1 {
+//line reduce.go:180:30000
 				first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:181
 				quernRow3Norm_float32(r, sums, first3, vs, totals, givens)
 			}
 		}
@@ -7533,18 +8358,20 @@ func quernHostNorm_float32(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7537:1
+//line quern_gen.go:8362:1
 func quernRow1Norm_float32(r *host.Run, sums []Squares, first int) {
 	sumRow := (*[256]Squares)(sums[first:])
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
-//line reduce.go:193
+//line reduce.go:167:30000
 		*sum = Squares{}
+//line reduce.go:168:30000
 	}
+//line reduce.go:169:30000
 }
 
 //go:noinline
-//line quern_gen.go:7548:1
+//line quern_gen.go:8375:1
 func quernRow2Norm_float32(r *host.Run, sums []Squares, first2, iFirst, n int, partial []Squares) {
 	sumRow := (*[256]Squares)(sums[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -7558,28 +8385,39 @@ func quernRow2Norm_float32(r *host.Run, sums []Squares, first2, iFirst, n int, p
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				sum := &sumRow2[threadX]
-//line reduce.go:195
+//line reduce.go:169:30000
 				t1 := row[threadX]
-//line reduce.go:195
+//line reduce.go:169:30000
 				sum.merge(t1)
+//line reduce.go:170:30000
 			}
+//line reduce.go:171:30000
 			return
+//line reduce.go:172:30000
 		}
+//line reduce.go:173:30000
 	}
+//line reduce.go:174:30000
 	for threadX := range 256 {
+//line reduce.go:175:30000
 		r.ThreadIdx.X = threadX
+//line reduce.go:176:30000
 		sum := &sumRow[threadX]
-//line reduce.go:194
+//line reduce.go:168:30000
 		if iFirst+threadX < n {
+//line reduce.go:169:30000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:195
+//line reduce.go:169:30000
 			sum.merge(t1)
+//line reduce.go:170:30000
 		}
+//line reduce.go:171:30000
 	}
+//line reduce.go:172:30000
 }
 
 //go:noinline
-//line quern_gen.go:7583:1
+//line quern_gen.go:8421:1
 func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals []Squares, givens []float64) {
 	sumRow := (*[256]Squares)(sums[first3:])
 	vRow := (*[256]Squares)(vs[first3:])
@@ -7588,10 +8426,11 @@ func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals [
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 		total := &totalRow[threadX]
-//line reduce.go:197
+//line reduce.go:171:30000
 		t3 := *sum
+//line reduce.go:172:30000
 		v := t3
-//line reduce.go:209
+//line reduce.go:183
 		*total = Squares{}
 		given := v.Large
 		vRow[threadX] = v
@@ -7600,33 +8439,33 @@ func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals [
 }
 
 //go:noinline
-//line quern_gen.go:7604:1
+//line quern_gen.go:8443:1
 func quernRow4Norm_float32(r *host.Run, vs []Squares, first4 int, givens2 []float64) {
 	vRow := (*[256]Squares)(vs[first4:])
 	givenRow2 := (*[256]float64)(givens2[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:210
+//line reduce.go:184
 		given2 := v.Medium
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7617:1
+//line quern_gen.go:8456:1
 func quernRow5Norm_float32(r *host.Run, vs []Squares, first5 int, givens3 []float64) {
 	vRow := (*[256]Squares)(vs[first5:])
 	givenRow3 := (*[256]float64)(givens3[first5:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:210
+//line reduce.go:184
 		given3 := v.Small
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7630:1
+//line quern_gen.go:8469:1
 func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduceAdds2, reduceAdds3 []float64, warps *[8]Squares) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
 	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
@@ -7636,7 +8475,7 @@ func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduce
 		reduceAdd := reduceAddRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-//line reduce.go:210
+//line reduce.go:184
 		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
 		if (threadX+first6)&31 == 0 {
 			warps[(threadX+first6)>>5] = v2
@@ -7645,32 +8484,37 @@ func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduce
 }
 
 //go:noinline
-//line quern_gen.go:7649:1
+//line quern_gen.go:8488:1
 func quernRow7Norm_float32(r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []float32) {
 	totalRow := (*[256]Squares)(totals[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		total := &totalRow[threadX]
-//line reduce.go:215
+//line reduce.go:189
 		for i := 0; i < 8; i++ {
-//line reduce.go:215
+//line reduce.go:189
 			w := warps[i]
 			t4 := w
-//line reduce.go:216
+//line reduce.go:190
 			total.merge(t4)
 		}
 		total2 := *total
-//line reduce.go:197
+//line reduce.go:171:30000
 		total3 := total2
+//line reduce.go:172:30000
 		if threadX == 0 {
+//line reduce.go:173:30000
 			result0 := total3.root()
-//line reduce.go:199
+//line reduce.go:173:30000
 			out[0] = float32(result0)
+//line reduce.go:174:30000
 		}
+//line reduce.go:175:30000
 	}
+//line reduce.go:176:30000
 }
 
-//line quern_gen.go:7674:1
+//line quern_gen.go:8518:1
 func quernPlainNorm_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_norm_float64(t, v0, v1, v2) })
@@ -7692,30 +8536,51 @@ func quernHostNorm_float64(r *host.Run) {
 	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-//line reduce.go:194
+//line reduce.go:168:30000
 		iFirst = 0
+//line reduce.go:169:30000
 		for threadZ := range 1 {
+//line reduce.go:170:30000
 			for threadY := range 1 {
+//line reduce.go:171:30000
 				first := (threadZ*1 + threadY) * 256
+//line reduce.go:172:30000
 				quernRow1Norm_float64(r, sums, first)
+//line reduce.go:173:30000
 			}
+//line reduce.go:174:30000
 		}
+//line reduce.go:175:30000
 		for ; iFirst < n; iFirst += 256 {
+//line reduce.go:176:30000
 			if r.Halted() {
-//line reduce.go:194
+//line reduce.go:168:30000
 				r.Halt()
+//line reduce.go:169:30000
 			}
+//line reduce.go:170:30000
 			for threadZ := range 1 {
+//line reduce.go:171:30000
 				for threadY := range 1 {
+//line reduce.go:172:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:173:30000
 					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:174:30000
 					quernRow2Norm_float64(r, sums, first2, iFirst, n, partial)
+//line reduce.go:175:30000
 				}
+//line reduce.go:176:30000
 			}
+//line reduce.go:177:30000
 		}
+//line reduce.go:178:30000
 		for threadZ := range 1 {
+//line reduce.go:179:30000
 			for threadY := range 1 {
+//line reduce.go:180:30000
 				first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:181
 				quernRow3Norm_float64(r, sums, first3, vs, totals, givens)
 			}
 		}
@@ -7752,18 +8617,20 @@ func quernHostNorm_float64(r *host.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7756:1
+//line quern_gen.go:8621:1
 func quernRow1Norm_float64(r *host.Run, sums []Squares, first int) {
 	sumRow := (*[256]Squares)(sums[first:])
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
-//line reduce.go:193
+//line reduce.go:167:30000
 		*sum = Squares{}
+//line reduce.go:168:30000
 	}
+//line reduce.go:169:30000
 }
 
 //go:noinline
-//line quern_gen.go:7767:1
+//line quern_gen.go:8634:1
 func quernRow2Norm_float64(r *host.Run, sums []Squares, first2, iFirst, n int, partial []Squares) {
 	sumRow := (*[256]Squares)(sums[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -7777,28 +8644,39 @@ func quernRow2Norm_float64(r *host.Run, sums []Squares, first2, iFirst, n int, p
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				sum := &sumRow2[threadX]
-//line reduce.go:195
+//line reduce.go:169:30000
 				t1 := row[threadX]
-//line reduce.go:195
+//line reduce.go:169:30000
 				sum.merge(t1)
+//line reduce.go:170:30000
 			}
+//line reduce.go:171:30000
 			return
+//line reduce.go:172:30000
 		}
+//line reduce.go:173:30000
 	}
+//line reduce.go:174:30000
 	for threadX := range 256 {
+//line reduce.go:175:30000
 		r.ThreadIdx.X = threadX
+//line reduce.go:176:30000
 		sum := &sumRow[threadX]
-//line reduce.go:194
+//line reduce.go:168:30000
 		if iFirst+threadX < n {
+//line reduce.go:169:30000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:195
+//line reduce.go:169:30000
 			sum.merge(t1)
+//line reduce.go:170:30000
 		}
+//line reduce.go:171:30000
 	}
+//line reduce.go:172:30000
 }
 
 //go:noinline
-//line quern_gen.go:7802:1
+//line quern_gen.go:8680:1
 func quernRow3Norm_float64(r *host.Run, sums []Squares, first3 int, vs, totals []Squares, givens []float64) {
 	sumRow := (*[256]Squares)(sums[first3:])
 	vRow := (*[256]Squares)(vs[first3:])
@@ -7807,10 +8685,11 @@ func quernRow3Norm_float64(r *host.Run, sums []Squares, first3 int, vs, totals [
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 		total := &totalRow[threadX]
-//line reduce.go:197
+//line reduce.go:171:30000
 		t3 := *sum
+//line reduce.go:172:30000
 		v := t3
-//line reduce.go:209
+//line reduce.go:183
 		*total = Squares{}
 		given := v.Large
 		vRow[threadX] = v
@@ -7819,33 +8698,33 @@ func quernRow3Norm_float64(r *host.Run, sums []Squares, first3 int, vs, totals [
 }
 
 //go:noinline
-//line quern_gen.go:7823:1
+//line quern_gen.go:8702:1
 func quernRow4Norm_float64(r *host.Run, vs []Squares, first4 int, givens2 []float64) {
 	vRow := (*[256]Squares)(vs[first4:])
 	givenRow2 := (*[256]float64)(givens2[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:210
+//line reduce.go:184
 		given2 := v.Medium
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7836:1
+//line quern_gen.go:8715:1
 func quernRow5Norm_float64(r *host.Run, vs []Squares, first5 int, givens3 []float64) {
 	vRow := (*[256]Squares)(vs[first5:])
 	givenRow3 := (*[256]float64)(givens3[first5:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:210
+//line reduce.go:184
 		given3 := v.Small
 		givenRow3[threadX] = given3
 	}
 }
 
 //go:noinline
-//line quern_gen.go:7849:1
+//line quern_gen.go:8728:1
 func quernRow6Norm_float64(r *host.Run, reduceAdds []float64, first6 int, reduceAdds2, reduceAdds3 []float64, warps *[8]Squares) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
 	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
@@ -7855,7 +8734,7 @@ func quernRow6Norm_float64(r *host.Run, reduceAdds []float64, first6 int, reduce
 		reduceAdd := reduceAddRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-//line reduce.go:210
+//line reduce.go:184
 		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
 		if (threadX+first6)&31 == 0 {
 			warps[(threadX+first6)>>5] = v2
@@ -7864,32 +8743,37 @@ func quernRow6Norm_float64(r *host.Run, reduceAdds []float64, first6 int, reduce
 }
 
 //go:noinline
-//line quern_gen.go:7868:1
+//line quern_gen.go:8747:1
 func quernRow7Norm_float64(r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []float64) {
 	totalRow := (*[256]Squares)(totals[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		total := &totalRow[threadX]
-//line reduce.go:215
+//line reduce.go:189
 		for i := 0; i < 8; i++ {
-//line reduce.go:215
+//line reduce.go:189
 			w := warps[i]
 			t4 := w
-//line reduce.go:216
+//line reduce.go:190
 			total.merge(t4)
 		}
 		total2 := *total
-//line reduce.go:197
+//line reduce.go:171:30000
 		total3 := total2
+//line reduce.go:172:30000
 		if threadX == 0 {
+//line reduce.go:173:30000
 			result0 := total3.root()
-//line reduce.go:199
+//line reduce.go:173:30000
 			out[0] = float64(result0)
+//line reduce.go:174:30000
 		}
+//line reduce.go:175:30000
 	}
+//line reduce.go:176:30000
 }
 
-//line quern_gen.go:7893:1
+//line quern_gen.go:8777:1
 func quernPlainLargestOf_float32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[float32]](r, 1), host.Slice[int](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_largestOf_float32(t, v0, v1, v2) })
@@ -7911,161 +8795,130 @@ func quernHostLargestOf_float32(r *host.Run) {
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Largest[float32]](r, 0)
 	for r.Next() {
-//line reduce.go:264:20000
+//line reduce.go:238
 		iFirst = 0
-//line reduce.go:265:20000
 		for threadZ := range 1 {
-//line reduce.go:266:20000
 			for threadY := range 1 {
-//line reduce.go:267:20000
 				first := (threadZ*1 + threadY) * 256
-//line reduce.go:268
 				quernRow1LargestOf_float32(r, bests, first)
-//line reduce.go:269:20000
 			}
-//line reduce.go:270:20000
 		}
-//line reduce.go:271
 		for ; iFirst < n; iFirst += 256 {
-//line reduce.go:272:20000
 			if r.Halted() {
-//line reduce.go:264:20000
+//line reduce.go:238
 				r.Halt()
-//line reduce.go:265:20000
 			}
-//line reduce.go:266:20000
 			for threadZ := range 1 {
-//line reduce.go:267:20000
 				for threadY := range 1 {
-//line reduce.go:268
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:269:20000
 					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:270:20000
 					quernRow2LargestOf_float32(r, bests, first2, iFirst, n, partial)
-//line reduce.go:271
 				}
-//line reduce.go:272:20000
 			}
-//line reduce.go:273:20000
 		}
-//line reduce.go:274:20000
+//line reduce.go:248:30000
 		offset = 16
-//line reduce.go:275
+//line reduce.go:249:30000
 		for threadZ := range 1 {
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 			for threadY := range 1 {
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 				quernRow3LargestOf_float32(r, bests, first3, vs)
-//line reduce.go:279:20000
+//line reduce.go:253:30000
 			}
-//line reduce.go:280:20000
+//line reduce.go:254:30000
 		}
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 		for ; offset > 0; offset /= 2 {
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			if r.Halted() {
-//line reduce.go:274:20000
+//line reduce.go:248:30000
 				r.Halt()
-//line reduce.go:275
+//line reduce.go:249:30000
 			}
-//line reduce.go:275
+//line reduce.go:249:30000
 			t2 = offset
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 			for threadZ := range 1 {
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 				for threadY := range 1 {
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 					first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:279:20000
+//line reduce.go:253:30000
 					quernRow4LargestOf_float32(r, vs, first4, t1s)
-//line reduce.go:280:20000
+//line reduce.go:254:30000
 				}
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 			}
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			host.ShuffleXor(shuffleXors, t1s, t2)
-//line reduce.go:283:20000
+//line reduce.go:257:30000
 			t5 = offset
-//line reduce.go:284:20000
+//line reduce.go:258:30000
 			for threadZ := range 1 {
-//line reduce.go:285:20000
+//line reduce.go:259:30000
 				for threadY := range 1 {
-//line reduce.go:286
+//line reduce.go:260:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:287:20000
+//line reduce.go:261:30000
 					quernRow5LargestOf_float32(r, vs, first5, t4s)
-//line reduce.go:288:20000
+//line reduce.go:262:30000
 				}
-//line reduce.go:289:20000
+//line reduce.go:263:30000
 			}
-//line reduce.go:290:20000
+//line reduce.go:264:30000
 			host.ShuffleXor(shuffleXors2, t4s, t5)
-//line reduce.go:291:20000
+//line reduce.go:265:30000
 			for threadZ := range 1 {
-//line reduce.go:292:20000
+//line reduce.go:266:30000
 				for threadY := range 1 {
-//line reduce.go:293
+//line reduce.go:267:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:268:30000
 					first6 := (threadZ*1 + threadY) * 256
-//line reduce.go:295:20000
+//line reduce.go:269:30000
 					quernRow6LargestOf_float32(r, vs, first6, shuffleXors, shuffleXors2)
-//line reduce.go:296
+//line reduce.go:270:30000
 				}
-//line reduce.go:297:20000
+//line reduce.go:271:30000
 			}
-//line reduce.go:298:20000
+//line reduce.go:272:30000
 		}
-//line reduce.go:299:20000
+//line reduce.go:273:30000
 		for threadZ := range 1 {
-//line reduce.go:300:20000
+//line reduce.go:274:30000
 			for threadY := range 1 {
-//line reduce.go:301:20000
+//line reduce.go:275
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:302:20000
 				first7 := (threadZ*1 + threadY) * 256
-//line reduce.go:303:20000
 				quernRow7LargestOf_float32(r, vs, first7, warps)
-//line reduce.go:304:20000
 			}
-//line reduce.go:305:20000
 		}
-//line reduce.go:306:20000
 		for threadZ := range 1 {
-//line reduce.go:307:20000
 			for threadY := range 1 {
-//line reduce.go:308:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:309:20000
 				first8 := (threadZ*1 + threadY) * 256
-//line reduce.go:310:20000
 				quernRow8LargestOf_float32(r, bests, first8, vs, warps, out)
-//line reduce.go:311:20000
 			}
-//line reduce.go:312:20000
 		}
-//line reduce.go:313:20000
 	}
-//line reduce.go:314:20000
 }
 
 //go:noinline
-//line quern_gen.go:8056:1
+//line quern_gen.go:8911:1
 func quernRow1LargestOf_float32(r *host.Run, bests []Largest[float32], first int) {
 	bestRow := (*[256]Largest[float32])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
-//line reduce.go:263:20000
+//line reduce.go:237
 		*best = Largest[float32]{Index: -1}
-//line reduce.go:264:20000
 	}
-//line reduce.go:265:20000
 }
 
 //go:noinline
-//line quern_gen.go:8069:1
+//line quern_gen.go:8922:1
 func quernRow2LargestOf_float32(r *host.Run, bests []Largest[float32], first2, iFirst, n int, partial []Largest[float32]) {
 	bestRow := (*[256]Largest[float32])(bests[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -8079,88 +8932,74 @@ func quernRow2LargestOf_float32(r *host.Run, bests []Largest[float32], first2, i
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-//line reduce.go:265:20000
+//line reduce.go:239
 				t1 := row[threadX]
-//line reduce.go:265:20000
+//line reduce.go:239
 				best.take(t1)
-//line reduce.go:266:20000
 			}
-//line reduce.go:267:20000
 			return
-//line reduce.go:268
 		}
-//line reduce.go:269:20000
 	}
-//line reduce.go:270:20000
 	for threadX := range 256 {
-//line reduce.go:271
 		r.ThreadIdx.X = threadX
-//line reduce.go:272:20000
 		best := &bestRow[threadX]
-//line reduce.go:264:20000
+//line reduce.go:238
 		if iFirst+threadX < n {
-//line reduce.go:265:20000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:265:20000
+//line reduce.go:239
 			best.take(t1)
-//line reduce.go:266:20000
 		}
-//line reduce.go:267:20000
 	}
-//line reduce.go:268
 }
 
 //go:noinline
-//line quern_gen.go:8115:1
+//line quern_gen.go:8957:1
 func quernRow3LargestOf_float32(r *host.Run, bests []Largest[float32], first3 int, vs []Largest[float32]) {
 	bestRow := (*[256]Largest[float32])(bests[first3:])
 	vRow := (*[256]Largest[float32])(vs[first3:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:267:20000
+//line reduce.go:241
 		t3 := *best
-//line reduce.go:268
 		*v = t3
-//line reduce.go:269:20000
 	}
-//line reduce.go:270:20000
 }
 
 //go:noinline
-//line quern_gen.go:8132:1
+//line quern_gen.go:8971:1
 func quernRow4LargestOf_float32(r *host.Run, vs []Largest[float32], first4 int, t1s []float32) {
 	vRow := (*[256]Largest[float32])(vs[first4:])
 	t1Row := (*[256]float32)(t1s[first4:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:275
+//line reduce.go:249:30000
 		t12 := v.Magnitude
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 		t1Row[threadX] = t12
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 	}
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 }
 
 //go:noinline
-//line quern_gen.go:8148:1
+//line quern_gen.go:8987:1
 func quernRow5LargestOf_float32(r *host.Run, vs []Largest[float32], first5 int, t4s []int) {
 	vRow := (*[256]Largest[float32])(vs[first5:])
 	t4Row := (*[256]int)(t4s[first5:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:275
+//line reduce.go:249:30000
 		t4 := v.Index
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 		t4Row[threadX] = t4
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 	}
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 }
 
 //go:noinline
-//line quern_gen.go:8164:1
+//line quern_gen.go:9003:1
 func quernRow6LargestOf_float32(r *host.Run, vs []Largest[float32], first6 int, shuffleXors []float32, shuffleXors2 []int) {
 	vRow := (*[256]Largest[float32])(vs[first6:])
 	shuffleXorRow := (*[256]float32)(shuffleXors[first6:])
@@ -8170,35 +9009,35 @@ func quernRow6LargestOf_float32(r *host.Run, vs []Largest[float32], first6 int, 
 		v := &vRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line reduce.go:275
+//line reduce.go:249:30000
 		t7 := Largest[float32]{Magnitude: shuffleXor, Index: shuffleXor2}
-//line reduce.go:275
+//line reduce.go:249:30000
 		v.take(t7)
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 	}
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 }
 
 //go:noinline
-//line quern_gen.go:8184:1
+//line quern_gen.go:9023:1
 func quernRow7LargestOf_float32(r *host.Run, vs []Largest[float32], first7 int, warps *[8]Largest[float32]) {
 	vRow := (*[256]Largest[float32])(vs[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 		if (threadX+first7)&31 == 0 {
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 			warps[(threadX+first7)>>5] = *v
-//line reduce.go:279:20000
+//line reduce.go:253:30000
 		}
-//line reduce.go:280:20000
+//line reduce.go:254:30000
 	}
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:8202:1
+//line quern_gen.go:9041:1
 func quernRow8LargestOf_float32(r *host.Run, bests []Largest[float32], first8 int, vs []Largest[float32], warps *[8]Largest[float32], out []int) {
 	bestRow := (*[256]Largest[float32])(bests[first8:])
 	vRow := (*[256]Largest[float32])(vs[first8:])
@@ -8206,32 +9045,27 @@ func quernRow8LargestOf_float32(r *host.Run, bests []Largest[float32], first8 in
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 		for i := 0; i < 8; i++ {
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 			w := warps[i]
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			t8 := w
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			v.take(t8)
-//line reduce.go:283:20000
+//line reduce.go:257:30000
 		}
-//line reduce.go:284:20000
+//line reduce.go:258:30000
 		result0 := *v
-//line reduce.go:267:20000
+//line reduce.go:241
 		*best = result0
-//line reduce.go:268
 		if threadX == 0 {
-//line reduce.go:269:20000
 			out[0] = best.Index
-//line reduce.go:270:20000
 		}
-//line reduce.go:271
 	}
-//line reduce.go:272:20000
 }
 
-//line quern_gen.go:8235:1
+//line quern_gen.go:9069:1
 func quernPlainLargestOf_float64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[float64]](r, 1), host.Slice[int](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_largestOf_float64(t, v0, v1, v2) })
@@ -8253,161 +9087,130 @@ func quernHostLargestOf_float64(r *host.Run) {
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Largest[float64]](r, 0)
 	for r.Next() {
-//line reduce.go:264:20000
+//line reduce.go:238
 		iFirst = 0
-//line reduce.go:265:20000
 		for threadZ := range 1 {
-//line reduce.go:266:20000
 			for threadY := range 1 {
-//line reduce.go:267:20000
 				first := (threadZ*1 + threadY) * 256
-//line reduce.go:268
 				quernRow1LargestOf_float64(r, bests, first)
-//line reduce.go:269:20000
 			}
-//line reduce.go:270:20000
 		}
-//line reduce.go:271
 		for ; iFirst < n; iFirst += 256 {
-//line reduce.go:272:20000
 			if r.Halted() {
-//line reduce.go:264:20000
+//line reduce.go:238
 				r.Halt()
-//line reduce.go:265:20000
 			}
-//line reduce.go:266:20000
 			for threadZ := range 1 {
-//line reduce.go:267:20000
 				for threadY := range 1 {
-//line reduce.go:268
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:269:20000
 					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:270:20000
 					quernRow2LargestOf_float64(r, bests, first2, iFirst, n, partial)
-//line reduce.go:271
 				}
-//line reduce.go:272:20000
 			}
-//line reduce.go:273:20000
 		}
-//line reduce.go:274:20000
+//line reduce.go:248:30000
 		offset = 16
-//line reduce.go:275
+//line reduce.go:249:30000
 		for threadZ := range 1 {
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 			for threadY := range 1 {
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 				quernRow3LargestOf_float64(r, bests, first3, vs)
-//line reduce.go:279:20000
+//line reduce.go:253:30000
 			}
-//line reduce.go:280:20000
+//line reduce.go:254:30000
 		}
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 		for ; offset > 0; offset /= 2 {
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			if r.Halted() {
-//line reduce.go:274:20000
+//line reduce.go:248:30000
 				r.Halt()
-//line reduce.go:275
+//line reduce.go:249:30000
 			}
-//line reduce.go:275
+//line reduce.go:249:30000
 			t2 = offset
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 			for threadZ := range 1 {
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 				for threadY := range 1 {
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 					first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:279:20000
+//line reduce.go:253:30000
 					quernRow4LargestOf_float64(r, vs, first4, t1s)
-//line reduce.go:280:20000
+//line reduce.go:254:30000
 				}
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 			}
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			host.ShuffleXor(shuffleXors, t1s, t2)
-//line reduce.go:283:20000
+//line reduce.go:257:30000
 			t5 = offset
-//line reduce.go:284:20000
+//line reduce.go:258:30000
 			for threadZ := range 1 {
-//line reduce.go:285:20000
+//line reduce.go:259:30000
 				for threadY := range 1 {
-//line reduce.go:286
+//line reduce.go:260:30000
 					first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:287:20000
+//line reduce.go:261:30000
 					quernRow5LargestOf_float64(r, vs, first5, t4s)
-//line reduce.go:288:20000
+//line reduce.go:262:30000
 				}
-//line reduce.go:289:20000
+//line reduce.go:263:30000
 			}
-//line reduce.go:290:20000
+//line reduce.go:264:30000
 			host.ShuffleXor(shuffleXors2, t4s, t5)
-//line reduce.go:291:20000
+//line reduce.go:265:30000
 			for threadZ := range 1 {
-//line reduce.go:292:20000
+//line reduce.go:266:30000
 				for threadY := range 1 {
-//line reduce.go:293
+//line reduce.go:267:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:268:30000
 					first6 := (threadZ*1 + threadY) * 256
-//line reduce.go:295:20000
+//line reduce.go:269:30000
 					quernRow6LargestOf_float64(r, vs, first6, shuffleXors, shuffleXors2)
-//line reduce.go:296
+//line reduce.go:270:30000
 				}
-//line reduce.go:297:20000
+//line reduce.go:271:30000
 			}
-//line reduce.go:298:20000
+//line reduce.go:272:30000
 		}
-//line reduce.go:299:20000
+//line reduce.go:273:30000
 		for threadZ := range 1 {
-//line reduce.go:300:20000
+//line reduce.go:274:30000
 			for threadY := range 1 {
-//line reduce.go:301:20000
+//line reduce.go:275
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:302:20000
 				first7 := (threadZ*1 + threadY) * 256
-//line reduce.go:303:20000
 				quernRow7LargestOf_float64(r, vs, first7, warps)
-//line reduce.go:304:20000
 			}
-//line reduce.go:305:20000
 		}
-//line reduce.go:306:20000
 		for threadZ := range 1 {
-//line reduce.go:307:20000
 			for threadY := range 1 {
-//line reduce.go:308:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:309:20000
 				first8 := (threadZ*1 + threadY) * 256
-//line reduce.go:310:20000
 				quernRow8LargestOf_float64(r, bests, first8, vs, warps, out)
-//line reduce.go:311:20000
 			}
-//line reduce.go:312:20000
 		}
-//line reduce.go:313:20000
 	}
-//line reduce.go:314:20000
 }
 
 //go:noinline
-//line quern_gen.go:8398:1
+//line quern_gen.go:9203:1
 func quernRow1LargestOf_float64(r *host.Run, bests []Largest[float64], first int) {
 	bestRow := (*[256]Largest[float64])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
-//line reduce.go:263:20000
+//line reduce.go:237
 		*best = Largest[float64]{Index: -1}
-//line reduce.go:264:20000
 	}
-//line reduce.go:265:20000
 }
 
 //go:noinline
-//line quern_gen.go:8411:1
+//line quern_gen.go:9214:1
 func quernRow2LargestOf_float64(r *host.Run, bests []Largest[float64], first2, iFirst, n int, partial []Largest[float64]) {
 	bestRow := (*[256]Largest[float64])(bests[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
@@ -8421,88 +9224,74 @@ func quernRow2LargestOf_float64(r *host.Run, bests []Largest[float64], first2, i
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-//line reduce.go:265:20000
+//line reduce.go:239
 				t1 := row[threadX]
-//line reduce.go:265:20000
+//line reduce.go:239
 				best.take(t1)
-//line reduce.go:266:20000
 			}
-//line reduce.go:267:20000
 			return
-//line reduce.go:268
 		}
-//line reduce.go:269:20000
 	}
-//line reduce.go:270:20000
 	for threadX := range 256 {
-//line reduce.go:271
 		r.ThreadIdx.X = threadX
-//line reduce.go:272:20000
 		best := &bestRow[threadX]
-//line reduce.go:264:20000
+//line reduce.go:238
 		if iFirst+threadX < n {
-//line reduce.go:265:20000
 			t1 := partial[iFirst+threadX]
-//line reduce.go:265:20000
+//line reduce.go:239
 			best.take(t1)
-//line reduce.go:266:20000
 		}
-//line reduce.go:267:20000
 	}
-//line reduce.go:268
 }
 
 //go:noinline
-//line quern_gen.go:8457:1
+//line quern_gen.go:9249:1
 func quernRow3LargestOf_float64(r *host.Run, bests []Largest[float64], first3 int, vs []Largest[float64]) {
 	bestRow := (*[256]Largest[float64])(bests[first3:])
 	vRow := (*[256]Largest[float64])(vs[first3:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:267:20000
+//line reduce.go:241
 		t3 := *best
-//line reduce.go:268
 		*v = t3
-//line reduce.go:269:20000
 	}
-//line reduce.go:270:20000
 }
 
 //go:noinline
-//line quern_gen.go:8474:1
+//line quern_gen.go:9263:1
 func quernRow4LargestOf_float64(r *host.Run, vs []Largest[float64], first4 int, t1s []float64) {
 	vRow := (*[256]Largest[float64])(vs[first4:])
 	t1Row := (*[256]float64)(t1s[first4:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:275
+//line reduce.go:249:30000
 		t12 := v.Magnitude
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 		t1Row[threadX] = t12
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 	}
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 }
 
 //go:noinline
-//line quern_gen.go:8490:1
+//line quern_gen.go:9279:1
 func quernRow5LargestOf_float64(r *host.Run, vs []Largest[float64], first5 int, t4s []int) {
 	vRow := (*[256]Largest[float64])(vs[first5:])
 	t4Row := (*[256]int)(t4s[first5:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:275
+//line reduce.go:249:30000
 		t4 := v.Index
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 		t4Row[threadX] = t4
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 	}
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 }
 
 //go:noinline
-//line quern_gen.go:8506:1
+//line quern_gen.go:9295:1
 func quernRow6LargestOf_float64(r *host.Run, vs []Largest[float64], first6 int, shuffleXors []float64, shuffleXors2 []int) {
 	vRow := (*[256]Largest[float64])(vs[first6:])
 	shuffleXorRow := (*[256]float64)(shuffleXors[first6:])
@@ -8512,35 +9301,35 @@ func quernRow6LargestOf_float64(r *host.Run, vs []Largest[float64], first6 int, 
 		v := &vRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line reduce.go:275
+//line reduce.go:249:30000
 		t7 := Largest[float64]{Magnitude: shuffleXor, Index: shuffleXor2}
-//line reduce.go:275
+//line reduce.go:249:30000
 		v.take(t7)
-//line reduce.go:276:20000
+//line reduce.go:250:30000
 	}
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 }
 
 //go:noinline
-//line quern_gen.go:8526:1
+//line quern_gen.go:9315:1
 func quernRow7LargestOf_float64(r *host.Run, vs []Largest[float64], first7 int, warps *[8]Largest[float64]) {
 	vRow := (*[256]Largest[float64])(vs[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line reduce.go:277:20000
+//line reduce.go:251:30000
 		if (threadX+first7)&31 == 0 {
-//line reduce.go:278:20000
+//line reduce.go:252:30000
 			warps[(threadX+first7)>>5] = *v
-//line reduce.go:279:20000
+//line reduce.go:253:30000
 		}
-//line reduce.go:280:20000
+//line reduce.go:254:30000
 	}
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:8544:1
+//line quern_gen.go:9333:1
 func quernRow8LargestOf_float64(r *host.Run, bests []Largest[float64], first8 int, vs []Largest[float64], warps *[8]Largest[float64], out []int) {
 	bestRow := (*[256]Largest[float64])(bests[first8:])
 	vRow := (*[256]Largest[float64])(vs[first8:])
@@ -8548,32 +9337,27 @@ func quernRow8LargestOf_float64(r *host.Run, bests []Largest[float64], first8 in
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 		for i := 0; i < 8; i++ {
-//line reduce.go:281:20000
+//line reduce.go:255:30000
 			w := warps[i]
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			t8 := w
-//line reduce.go:282:20000
+//line reduce.go:256:30000
 			v.take(t8)
-//line reduce.go:283:20000
+//line reduce.go:257:30000
 		}
-//line reduce.go:284:20000
+//line reduce.go:258:30000
 		result0 := *v
-//line reduce.go:267:20000
+//line reduce.go:241
 		*best = result0
-//line reduce.go:268
 		if threadX == 0 {
-//line reduce.go:269:20000
 			out[0] = best.Index
-//line reduce.go:270:20000
 		}
-//line reduce.go:271
 	}
-//line reduce.go:272:20000
 }
 
-//line quern_gen.go:8577:1
+//line quern_gen.go:9361:1
 func quernPlainDotCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_dotCPU_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8604,50 +9388,45 @@ func quernHostDotCPU_float32(r *host.Run) {
 func quernRow1DotCPU_float32(r *host.Run, incX, incY int, x []float32, from, to int, y, partial []float32, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:295:20000
+//line reduce.go:269:30000
 		if incX == 1 && incY == 1 {
-//line reduce.go:296
+//line reduce.go:270:30000
 			t7 := x[from:to]
-//line reduce.go:296
+//line reduce.go:270:30000
 			t10 := y[from:to]
-//line reduce.go:296
+//line reduce.go:270:30000
 			result0 := dotOf[float32](t7, t10)
-//line reduce.go:296
+//line reduce.go:270:30000
 			partial[blockX] = result0
-//line reduce.go:297:20000
+//line reduce.go:271:30000
 			continue
-//line reduce.go:298:20000
+//line reduce.go:272:30000
 		}
-//line reduce.go:299:20000
+//line reduce.go:273:30000
 		var sum float32
-//line reduce.go:300:20000
+//line reduce.go:274:30000
 		for i := from; i < to; i++ {
-//line reduce.go:301:20000
+//line reduce.go:275
 			if r.Halted() {
-//line reduce.go:300:20000
+//line reduce.go:274:30000
 				r.Halt()
-//line reduce.go:301:20000
+//line reduce.go:275
 			}
-//line reduce.go:301:20000
+//line reduce.go:275
 			t12 := i
-//line reduce.go:301:20000
+//line reduce.go:275
 			result02 := place(t12, n, incX)
-//line reduce.go:302:20000
 			t16 := i
-//line reduce.go:301:20000
+//line reduce.go:275
 			result03 := place(t16, n, incY)
-//line reduce.go:301:20000
+//line reduce.go:275
 			sum += x[result02] * y[result03]
-//line reduce.go:302:20000
 		}
-//line reduce.go:303:20000
 		partial[blockX] = sum
-//line reduce.go:304:20000
 	}
-//line reduce.go:305:20000
 }
 
-//line quern_gen.go:8651:1
+//line quern_gen.go:9430:1
 func quernPlainDotCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_dotCPU_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -8678,50 +9457,45 @@ func quernHostDotCPU_float64(r *host.Run) {
 func quernRow1DotCPU_float64(r *host.Run, incX, incY int, x []float64, from, to int, y, partial []float64, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:295:20000
+//line reduce.go:269:30000
 		if incX == 1 && incY == 1 {
-//line reduce.go:296
+//line reduce.go:270:30000
 			t7 := x[from:to]
-//line reduce.go:296
+//line reduce.go:270:30000
 			t10 := y[from:to]
-//line reduce.go:296
+//line reduce.go:270:30000
 			result0 := dotOf[float64](t7, t10)
-//line reduce.go:296
+//line reduce.go:270:30000
 			partial[blockX] = result0
-//line reduce.go:297:20000
+//line reduce.go:271:30000
 			continue
-//line reduce.go:298:20000
+//line reduce.go:272:30000
 		}
-//line reduce.go:299:20000
+//line reduce.go:273:30000
 		var sum float64
-//line reduce.go:300:20000
+//line reduce.go:274:30000
 		for i := from; i < to; i++ {
-//line reduce.go:301:20000
+//line reduce.go:275
 			if r.Halted() {
-//line reduce.go:300:20000
+//line reduce.go:274:30000
 				r.Halt()
-//line reduce.go:301:20000
+//line reduce.go:275
 			}
-//line reduce.go:301:20000
+//line reduce.go:275
 			t12 := i
-//line reduce.go:301:20000
+//line reduce.go:275
 			result02 := place(t12, n, incX)
-//line reduce.go:302:20000
 			t16 := i
-//line reduce.go:301:20000
+//line reduce.go:275
 			result03 := place(t16, n, incY)
-//line reduce.go:301:20000
+//line reduce.go:275
 			sum += x[result02] * y[result03]
-//line reduce.go:302:20000
 		}
-//line reduce.go:303:20000
 		partial[blockX] = sum
-//line reduce.go:304:20000
 	}
-//line reduce.go:305:20000
 }
 
-//line quern_gen.go:8725:1
+//line quern_gen.go:9499:1
 func quernPlainAsumCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_asumCPU_float32(t, v0, v1, v2, v3, v4) })
@@ -8750,57 +9524,57 @@ func quernHostAsumCPU_float32(r *host.Run) {
 func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []float32, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:332
+//line reduce.go:306
 		var s0 float32
 		var s1 float32
 		var s2 float32
 		var s3 float32
-//line reduce.go:333
+//line reduce.go:307
 		i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-//line reduce.go:334
+//line reduce.go:308
 				r.Halt()
 			}
-//line reduce.go:335
+//line reduce.go:309
 			t5 := i
-//line reduce.go:335
+//line reduce.go:309
 			result0 := place(t5, n, inc)
-//line reduce.go:335
+//line reduce.go:309
 			s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
-//line reduce.go:336
+//line reduce.go:310
 			result02 := place(t9, n, inc)
-//line reduce.go:336
+//line reduce.go:310
 			s1 += float32(math.Abs(float64(x[result02])))
 			t13 := i + 2
-//line reduce.go:337
+//line reduce.go:311
 			result03 := place(t13, n, inc)
-//line reduce.go:337
+//line reduce.go:311
 			s2 += float32(math.Abs(float64(x[result03])))
 			t17 := i + 3
-//line reduce.go:338
+//line reduce.go:312
 			result04 := place(t17, n, inc)
-//line reduce.go:338
+//line reduce.go:312
 			s3 += float32(math.Abs(float64(x[result04])))
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:340
+//line reduce.go:314
 				r.Halt()
 			}
-//line reduce.go:341
+//line reduce.go:315
 			t21 := i
-//line reduce.go:341
+//line reduce.go:315
 			result05 := place(t21, n, inc)
-//line reduce.go:341
+//line reduce.go:315
 			s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
 	}
 }
 
-//line quern_gen.go:8804:1
+//line quern_gen.go:9578:1
 func quernPlainAsumCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_asumCPU_float64(t, v0, v1, v2, v3, v4) })
@@ -8829,57 +9603,57 @@ func quernHostAsumCPU_float64(r *host.Run) {
 func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []float64, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:332
+//line reduce.go:306
 		var s0 float64
 		var s1 float64
 		var s2 float64
 		var s3 float64
-//line reduce.go:333
+//line reduce.go:307
 		i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-//line reduce.go:334
+//line reduce.go:308
 				r.Halt()
 			}
-//line reduce.go:335
+//line reduce.go:309
 			t5 := i
-//line reduce.go:335
+//line reduce.go:309
 			result0 := place(t5, n, inc)
-//line reduce.go:335
+//line reduce.go:309
 			s0 += math.Abs(x[result0])
 			t9 := i + 1
-//line reduce.go:336
+//line reduce.go:310
 			result02 := place(t9, n, inc)
-//line reduce.go:336
+//line reduce.go:310
 			s1 += math.Abs(x[result02])
 			t13 := i + 2
-//line reduce.go:337
+//line reduce.go:311
 			result03 := place(t13, n, inc)
-//line reduce.go:337
+//line reduce.go:311
 			s2 += math.Abs(x[result03])
 			t17 := i + 3
-//line reduce.go:338
+//line reduce.go:312
 			result04 := place(t17, n, inc)
-//line reduce.go:338
+//line reduce.go:312
 			s3 += math.Abs(x[result04])
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:340
+//line reduce.go:314
 				r.Halt()
 			}
-//line reduce.go:341
+//line reduce.go:315
 			t21 := i
-//line reduce.go:341
+//line reduce.go:315
 			result05 := place(t21, n, inc)
-//line reduce.go:341
+//line reduce.go:315
 			s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
 	}
 }
 
-//line quern_gen.go:8883:1
+//line quern_gen.go:9657:1
 func quernPlainSquaresCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Squares](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_squaresCPU_float32(t, v0, v1, v2, v3, v4) })
@@ -8908,15 +9682,15 @@ func quernHostSquaresCPU_float32(r *host.Run) {
 func quernRow1SquaresCPU_float32(r *host.Run, inc int, x []float32, from, to int, partial []Squares, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:351
+//line reduce.go:325
 		if inc == 1 {
-//line reduce.go:353
+//line reduce.go:327
 			t7 := x[from:to]
-//line reduce.go:353
+//line reduce.go:327
 			result0 := sumOfSquares[float32](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-//line reduce.go:354
+//line reduce.go:328
 				partial[blockX] = Squares{Medium: s}
 				continue
 			}
@@ -8924,23 +9698,23 @@ func quernRow1SquaresCPU_float32(r *host.Run, inc int, x []float32, from, to int
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:359
+//line reduce.go:333
 				r.Halt()
 			}
-//line reduce.go:360
+//line reduce.go:334
 			t9 := i
-//line reduce.go:360
+//line reduce.go:334
 			result02 := place(t9, n, inc)
-//line reduce.go:360
+//line reduce.go:334
 			t13 := float64(x[result02])
-//line reduce.go:360
+//line reduce.go:334
 			sum.add(t13)
 		}
 		partial[blockX] = sum
 	}
 }
 
-//line quern_gen.go:8944:1
+//line quern_gen.go:9718:1
 func quernPlainSquaresCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Squares](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_squaresCPU_float64(t, v0, v1, v2, v3, v4) })
@@ -8969,15 +9743,15 @@ func quernHostSquaresCPU_float64(r *host.Run) {
 func quernRow1SquaresCPU_float64(r *host.Run, inc int, x []float64, from, to int, partial []Squares, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:351
+//line reduce.go:325
 		if inc == 1 {
-//line reduce.go:353
+//line reduce.go:327
 			t7 := x[from:to]
-//line reduce.go:353
+//line reduce.go:327
 			result0 := sumOfSquares[float64](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-//line reduce.go:354
+//line reduce.go:328
 				partial[blockX] = Squares{Medium: s}
 				continue
 			}
@@ -8985,23 +9759,23 @@ func quernRow1SquaresCPU_float64(r *host.Run, inc int, x []float64, from, to int
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:359
+//line reduce.go:333
 				r.Halt()
 			}
-//line reduce.go:360
+//line reduce.go:334
 			t9 := i
-//line reduce.go:360
+//line reduce.go:334
 			result02 := place(t9, n, inc)
-//line reduce.go:360
+//line reduce.go:334
 			t13 := float64(x[result02])
-//line reduce.go:360
+//line reduce.go:334
 			sum.add(t13)
 		}
 		partial[blockX] = sum
 	}
 }
 
-//line quern_gen.go:9005:1
+//line quern_gen.go:9779:1
 func quernPlainLargestCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Largest[float32]](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_largestCPU_float32(t, v0, v1, v2, v3, v4) })
@@ -9030,23 +9804,23 @@ func quernHostLargestCPU_float32(r *host.Run) {
 func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:388
+//line reduce.go:362
 		best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:389
+//line reduce.go:363
 				r.Halt()
 			}
-//line reduce.go:390
+//line reduce.go:364
 			t5 := i
-//line reduce.go:390
+//line reduce.go:364
 			result0 := place(t5, n, inc)
-//line reduce.go:390
+//line reduce.go:364
 			a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
-//line reduce.go:391
+//line reduce.go:365
 				t9 := Largest[float32]{Magnitude: a, Index: i}
-//line reduce.go:391
+//line reduce.go:365
 				best.take(t9)
 			}
 		}
@@ -9054,7 +9828,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32,
 	}
 }
 
-//line quern_gen.go:9058:1
+//line quern_gen.go:9832:1
 func quernPlainLargestCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Largest[float64]](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_largestCPU_float64(t, v0, v1, v2, v3, v4) })
@@ -9083,23 +9857,23 @@ func quernHostLargestCPU_float64(r *host.Run) {
 func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:388
+//line reduce.go:362
 		best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:389
+//line reduce.go:363
 				r.Halt()
 			}
-//line reduce.go:390
+//line reduce.go:364
 			t5 := i
-//line reduce.go:390
+//line reduce.go:364
 			result0 := place(t5, n, inc)
-//line reduce.go:390
+//line reduce.go:364
 			a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
-//line reduce.go:391
+//line reduce.go:365
 				t9 := Largest[float64]{Magnitude: a, Index: i}
-//line reduce.go:391
+//line reduce.go:365
 				best.take(t9)
 			}
 		}
@@ -9107,7 +9881,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64,
 	}
 }
 
-//line quern_gen.go:9111:1
+//line quern_gen.go:9885:1
 func quernPlainTensorF16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9137,331 +9911,339 @@ func quernHostTensorF16(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.Float16
-	lines2 := host.Shared[[6144][8]kernel.Float16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.Float16
+	tiles2 := host.Shared[[6144][8]kernel.Float16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.Float16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.Float16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.Float16
-	givens := host.Scratch[*[8]kernel.Float16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.Float16
+	givens := host.Scratch[*[8]kernel.Float16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.Float16
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.Float16
+	givens2 := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183
-		t3 = max(size/part, 1)
+//line tensor.go:192:40000
+		t3 = max(size/size2, 1)
+//line tensor.go:193:40000
 		parts = t3
+//line tensor.go:194:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184
-		t4 = blockX % size2
+//line tensor.go:193:40000
+		t4 = blockX % size3
+//line tensor.go:194:40000
 		for threadZ := range 1 {
+//line tensor.go:195:40000
 			for threadY := range 1 {
+//line tensor.go:196:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:197:40000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:198:40000
 				quernRow1TensorF16(r, rows, first, columns, t4, t1, t2)
+//line tensor.go:199:40000
 			}
+//line tensor.go:200:40000
 		}
+//line tensor.go:201:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185
-		rest = blockX / size2
+//line tensor.go:194:40000
+		rest = blockX / size3
+//line tensor.go:195:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186
-		first2 = rest % parts * part
-		start := min(first2+part, k)
+//line tensor.go:195:40000
+		first2 = rest % parts * part * 8
+//line tensor.go:196:40000
+		start := min(first2+size2, k)
+//line tensor.go:197:40000
 		for threadZ := range 1 {
+//line tensor.go:198:40000
 			for threadY := range 1 {
+//line tensor.go:199:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:200:40000
 				first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:201:40000
 				quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+//line tensor.go:202:40000
 			}
-//line tensor.go:194:30000
+//line tensor.go:203:40000
 		}
-//line tensor.go:195:30000
+//line tensor.go:204:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:35:30000
-		lines = lines2[:]
-//line tensor.go:235:30000
-		step = -2
-//line tensor.go:236:30000
+//line tensor.go:36:40000
+		tiles = tiles2[:]
+//line tensor.go:280:40000
+		step = 0
+//line tensor.go:281:40000
 		for threadZ := range 1 {
-//line tensor.go:237:30000
+//line tensor.go:282:40000
 			for threadY := range 1 {
-//line tensor.go:238:30000
+//line tensor.go:283:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
+//line tensor.go:284:40000
 				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorF16(r, xs, first4, counts, sums, size3)
-//line tensor.go:241
+//line tensor.go:285:40000
+				quernRow3TensorF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7)
+//line tensor.go:286:40000
 			}
+//line tensor.go:287:40000
 		}
-		for ; step < counts[0]; step++ {
+//line tensor.go:288:40000
+		for ; step < t3s[0]; step++ {
+//line tensor.go:289
 			if r.Halted() {
-//line tensor.go:235:30000
+//line tensor.go:280:40000
 				r.Halt()
-//line tensor.go:236:30000
+//line tensor.go:281:40000
 			}
-//line tensor.go:236:30000
-			if step >= 0 {
-//line tensor.go:237:30000
-			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241
-			start2 := next % 3 * size4
-			start3 := next * 8
+//line tensor.go:290
+			stage = int(step%3) * size8
+			kk = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4TensorF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow4TensorF16(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7)
 				}
 			}
-//line tensor.go:244
-			if step >= 0 {
-				t54 = step % 3 * size4
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245
-				from = lines[t54:]
-//line tensor.go:249
-				kk = 0
+			for ; kk < 4; kk++ {
+				if r.Halted() {
+//line tensor.go:291
+					r.Halt()
+				}
+//line tensor.go:294
+				i7 = 0
+				start3 := kk * 2
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5TensorF16(r, fas, first6, fbs)
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorF16(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				for ; kk < 4; kk++ {
+				for ; i7 < 4; i7++ {
+//line tensor.go:295
+					t47 = tiles
+					start4 := i7 * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorF16(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+//line tensor.go:306:40000
+					for threadZ := range 1 {
+//line tensor.go:307:40000
+						for threadY := range 1 {
+//line tensor.go:308:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:309:40000
+							first11 := (threadZ*1 + threadY) * 256
+//line tensor.go:310:40000
+							quernRow7TensorF16(r, fas, first11, words, words2, words3, words4, start5, i7)
+//line tensor.go:311:40000
+						}
+//line tensor.go:312:40000
+					}
+//line tensor.go:313:40000
+				}
+//line tensor.go:297
+				j = 0
+				for ; j < t102; j++ {
+//line tensor.go:298
+					t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorF16(r, bs, first12, givens2, start6, t11)
+						}
+//line tensor.go:306:40000
+					}
+//line tensor.go:307:40000
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:308:40000
+					start7 := kk % 2
+//line tensor.go:309:40000
+					for threadZ := range 1 {
+//line tensor.go:310:40000
+						for threadY := range 1 {
+//line tensor.go:311:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:312:40000
+							first13 := (threadZ*1 + threadY) * 256
+//line tensor.go:313:40000
+							quernRow9TensorF16(r, fbs, first13, words5, words6, words7, words8, start7, j)
+//line tensor.go:314:40000
+						}
+//line tensor.go:315:40000
+					}
+//line tensor.go:316:40000
+				}
+//line tensor.go:300
+				i8 = 0
+				for ; i8 < 4; i8++ {
 					if r.Halted() {
-//line tensor.go:249
+//line tensor.go:300
 						r.Halt()
 					}
-//line tensor.go:250
-					now = kk % 2
-					i3 = 0
-					for ; i3 < 4; i3++ {
-//line tensor.go:252
-						t62 = from
-						start4 := i3 * 16
-						start5 := kk * 2
+//line tensor.go:301
+					j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+//line tensor.go:306:40000
+						start11 := j2%2*2 + 1
+//line tensor.go:307:40000
+						for threadZ := range 1 {
+//line tensor.go:308:40000
+							for threadY := range 1 {
+//line tensor.go:309:40000
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:310:40000
+								first14 := (threadZ*1 + threadY) * 256
+//line tensor.go:311:40000
+								quernRow10TensorF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+//line tensor.go:312:40000
+							}
+//line tensor.go:313:40000
+						}
+//line tensor.go:303
+						host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
 						for threadZ := range 1 {
 							for threadY := range 1 {
+//line tensor.go:306:40000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorF16(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+//line tensor.go:307:40000
+								first15 := (threadZ*1 + threadY) * 256
+//line tensor.go:308:40000
+								quernRow11TensorF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+//line tensor.go:309:40000
 							}
-//line tensor.go:261:30000
+//line tensor.go:310:40000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorF16(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
-							}
-//line tensor.go:269:30000
-						}
-//line tensor.go:270:30000
+//line tensor.go:311:40000
 					}
-//line tensor.go:254
-					j = 0
-					for ; j < t122; j++ {
-						if r.Halted() {
-//line tensor.go:254
-							r.Halt()
-						}
-//line tensor.go:255
-						t132 = now
-						t142 = 2 * j
-						t152 = now
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
-							}
-//line tensor.go:268:30000
-						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
-							}
-//line tensor.go:276:30000
-						}
-//line tensor.go:277:30000
-					}
-//line tensor.go:257
-					i4 = 0
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257
-							r.Halt()
-						}
-//line tensor.go:258
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:259:30000
-							host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:267:30000
-						}
-//line tensor.go:268:30000
-					}
-//line tensor.go:269:30000
+//line tensor.go:312:40000
 				}
-//line tensor.go:270:30000
+//line tensor.go:313:40000
 			}
-//line tensor.go:271:30000
+//line tensor.go:314:40000
 		}
-//line tensor.go:272:30000
+//line tensor.go:315:40000
 		for threadZ := range 1 {
-//line tensor.go:273:30000
+//line tensor.go:316:40000
 			for threadY := range 1 {
-//line tensor.go:274:30000
+//line tensor.go:317:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+//line tensor.go:318:40000
+				first16 := (threadZ*1 + threadY) * 256
+//line tensor.go:319:40000
+				quernRow12TensorF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
+//line tensor.go:320
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:9449:1
+//line quern_gen.go:10225:1
 func quernRow1TensorF16(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184
+//line tensor.go:193:40000
 		row, column := tileOf(t4, t1, t2)
+//line tensor.go:194:40000
 		row2 := row
+//line tensor.go:195:40000
 		column2 := column
+//line tensor.go:196:40000
 		rowRow[threadX] = row2
+//line tensor.go:197:40000
 		columnRow[threadX] = column2
+//line tensor.go:198:40000
 	}
+//line tensor.go:199:40000
 }
 
 //go:noinline
-//line quern_gen.go:9465:1
+//line quern_gen.go:10247:1
 func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -9471,216 +10253,329 @@ func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows, columns 
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:34:30000
+//line tensor.go:196:40000
+		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:35:40000
 		*x = result0
-//line tensor.go:35:30000
+//line tensor.go:36:40000
 	}
-//line tensor.go:36:30000
+//line tensor.go:37:40000
 }
 
 //go:noinline
-//line quern_gen.go:9485:1
-func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+//line quern_gen.go:10267:1
+func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across int, tiles2 *[6144][8]kernel.Float16, a, b []kernel.Float16, stages int, size4 int32, size5, across2, rows3, size6, columns3, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234:30000
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+//line tensor.go:215
+		whole := (x.end - x.first) / depth
+		rest2 := x.end - x.first - whole*depth
+		start2 := x.first + t22*elements
+		t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+//line tensor.go:219
+		l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+//line tensor.go:224
+		if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+//line tensor.go:228
+			for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+//line tensor.go:228
+					r.Halt()
+				}
+//line tensor.go:229
+				to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+//line tensor.go:39:40000
+				t23 := to
+//line tensor.go:39:40000
+				_ = tiles2[t23]
+//line tensor.go:39:40000
+				t33 := tiles2[t23][:]
+//line tensor.go:40:40000
+				t5 := at
+//line tensor.go:41:40000
+				t6 := n2
+//line tensor.go:39:40000
+				partOf[kernel.Float16](t33, a, t5, t6)
+//line tensor.go:40:40000
+			}
+//line tensor.go:232
+			for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+//line tensor.go:232
+					r.Halt()
+				}
+//line tensor.go:233
+				to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+//line tensor.go:40:40000
+				t24 := to2
+//line tensor.go:40:40000
+				_ = tiles2[t24]
+//line tensor.go:40:40000
+				t34 := tiles2[t24][:]
+//line tensor.go:41:40000
+				t52 := at2
+//line tensor.go:42:40000
+				t62 := n2
+//line tensor.go:40:40000
+				partOf[kernel.Float16](t34, b, t52, t62)
+//line tensor.go:41:40000
+			}
+//line tensor.go:42:40000
+		}
+//line tensor.go:236
+		t8 := l
+//line tensor.go:237:40000
+		t9 := first5
+//line tensor.go:238:40000
+		t10 := first5 + int32(whole)
+//line tensor.go:239:40000
+		l2 := t8
+//line tensor.go:240:40000
+		first6 := t9
+//line tensor.go:241:40000
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+//line tensor.go:270:40000
+		first7 := first6
+//line tensor.go:271:40000
+		count2 := count
+//line tensor.go:270:40000
+		for step2 := int32(0); step2 < 2; step2++ {
+//line tensor.go:271:40000
+			if step2 >= first7 && step2 < count2 {
+//line tensor.go:272:40000
+				l4 := l3
+//line tensor.go:241:40000
+				to3 := int(step2%int32(stages)*size4 + l4.place)
+//line tensor.go:243:40000
+				t13 := size5 / across2
+//line tensor.go:244:40000
+				for i3 := 0; i3 < t13; i3++ {
+//line tensor.go:244:40000
+					if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+//line tensor.go:245:40000
+						to4 := to3 + i3*across2*8
+//line tensor.go:246:40000
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+//line tensor.go:37:40000
+						t25 := to4
+//line tensor.go:37:40000
+						_ = tiles2[t25]
+//line tensor.go:38:40000
+						t35 := at3
+//line tensor.go:37:40000
+						t43 := a[t35:]
+//line tensor.go:37:40000
+						tiles2[t25] = *(*[8]kernel.Float16)(t43)
+//line tensor.go:38:40000
+					}
+//line tensor.go:39:40000
+				}
+//line tensor.go:248:40000
+				t26 := size6 / across2
+//line tensor.go:249:40000
+				for i4 := 0; i4 < t26; i4++ {
+//line tensor.go:250:40000
+					if r.Halted() {
+//line tensor.go:248:40000
+						r.Halt()
+//line tensor.go:249:40000
+					}
+//line tensor.go:249:40000
+					if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+//line tensor.go:250:40000
+						to5 := to3 + (rows3+i4*across2)*8
+//line tensor.go:251:40000
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+//line tensor.go:38:40000
+						t27 := to5
+//line tensor.go:38:40000
+						_ = tiles2[t27]
+//line tensor.go:39:40000
+						t36 := at4
+//line tensor.go:38:40000
+						t44 := b[t36:]
+//line tensor.go:38:40000
+						tiles2[t27] = *(*[8]kernel.Float16)(t44)
+//line tensor.go:39:40000
+					}
+//line tensor.go:40:40000
+				}
+//line tensor.go:253:40000
+				l4.a += size7
+//line tensor.go:254:40000
+				l4.b += size7
+//line tensor.go:255:40000
+			}
+//line tensor.go:256:40000
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-//line tensor.go:235:30000
-		countRow[threadX] = count
-//line tensor.go:236:30000
+//line tensor.go:280:40000
+		t37 := count2
+//line tensor.go:281:40000
+		countRow[threadX] = count2
+//line tensor.go:282:40000
+		t3Row[threadX] = t37
+//line tensor.go:283:40000
 	}
-//line tensor.go:237:30000
+//line tensor.go:284:40000
 }
 
 //go:noinline
-//line quern_gen.go:9506:1
-func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.Float16, start3, elements, stepA, lda int, a []kernel.Float16, t43, stepB, ldb int, b []kernel.Float16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
+//line quern_gen.go:10448:1
+func quernRow4TensorF16(r *host.Run, ls []loading, first8 int, counts []int32, fas, fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, stages2 int, size9 int32, size10, across3, rows4, lda, elements int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, size11, columns4, ldb int, b []kernel.Float16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
-				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:36:30000
-					t13 := place
-//line tensor.go:37:30000
-					t23 := at2
-//line tensor.go:36:30000
-					t33 := a[t23:]
-//line tensor.go:36:30000
-					*t13 = *(*[8]kernel.Float16)(t33)
-//line tensor.go:37:30000
-				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215:30000
-					}
-//line tensor.go:216:30000
-					n3 := n2
-//line tensor.go:38:30000
-					t14 := place
-//line tensor.go:38:30000
-					t24 := t14[:]
-//line tensor.go:39:30000
-					t42 := at2
-//line tensor.go:40:30000
-					t5 := n3
-//line tensor.go:38:30000
-					partOf[kernel.Float16](t24, a, t42, t5)
-//line tensor.go:39:30000
-				}
-//line tensor.go:40:30000
-			}
-//line tensor.go:219:30000
-			for i2 := 0; i2 < t43; i2++ {
-//line tensor.go:220:30000
-				if r.Halted() {
-//line tensor.go:219:30000
-					r.Halt()
-//line tensor.go:220:30000
-				}
-//line tensor.go:220:30000
-				l2 := at + i2*32
-//line tensor.go:221:30000
-				t52 := to
-//line tensor.go:222:30000
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221:30000
-				_ = t52[t6]
-//line tensor.go:221:30000
-				place2 := &t52[t6]
-//line tensor.go:222:30000
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-//line tensor.go:223:30000
-				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:37:30000
-					t15 := place2
-//line tensor.go:38:30000
-					t25 := at3
-//line tensor.go:37:30000
-					t34 := b[t25:]
-//line tensor.go:37:30000
-					*t15 = *(*[8]kernel.Float16)(t34)
-//line tensor.go:38:30000
-				} else {
-//line tensor.go:225:30000
-					n4 := 0
-//line tensor.go:226:30000
-					if x.column+l2 < x.n {
-//line tensor.go:227:30000
-						n4 = x.end - k2
-//line tensor.go:228:30000
-					}
-//line tensor.go:229:30000
-					n5 := n4
-//line tensor.go:39:30000
-					t16 := place2
-//line tensor.go:39:30000
-					t26 := t16[:]
-//line tensor.go:40:30000
-					t44 := at3
-//line tensor.go:41:30000
-					t53 := n5
-//line tensor.go:39:30000
-					partOf[kernel.Float16](t26, b, t44, t53)
-//line tensor.go:40:30000
-				}
-//line tensor.go:41:30000
-			}
-//line tensor.go:42:30000
-		}
-//line tensor.go:43:30000
-	}
-//line tensor.go:44:30000
-}
-
-//go:noinline
-//line quern_gen.go:9644:1
-func quernRow5TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
-	for threadX := range 256 {
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247
+//line tensor.go:283:40000
+		if step+2 < count2 {
+//line tensor.go:284:40000
+			l5 := l3
+//line tensor.go:285:40000
+			step3 := step + 2
+//line tensor.go:241:40000
+			to6 := int(step3%int32(stages2)*size9 + l5.place)
+//line tensor.go:243:40000
+			t14 := size10 / across3
+//line tensor.go:244:40000
+			for i5 := 0; i5 < t14; i5++ {
+//line tensor.go:244:40000
+				if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+//line tensor.go:245:40000
+					to7 := to6 + i5*across3*8
+//line tensor.go:246:40000
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+//line tensor.go:37:40000
+					t28 := to7
+//line tensor.go:37:40000
+					_ = tiles2[t28]
+//line tensor.go:38:40000
+					t38 := at5
+//line tensor.go:37:40000
+					t45 := a[t38:]
+//line tensor.go:37:40000
+					tiles2[t28] = *(*[8]kernel.Float16)(t45)
+//line tensor.go:38:40000
+				}
+//line tensor.go:39:40000
+			}
+//line tensor.go:248:40000
+			t29 := size11 / across3
+//line tensor.go:249:40000
+			for i6 := 0; i6 < t29; i6++ {
+//line tensor.go:250:40000
+				if r.Halted() {
+//line tensor.go:248:40000
+					r.Halt()
+//line tensor.go:249:40000
+				}
+//line tensor.go:249:40000
+				if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+//line tensor.go:250:40000
+					to8 := to6 + (rows4+i6*across3)*8
+//line tensor.go:251:40000
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+//line tensor.go:38:40000
+					t210 := to8
+//line tensor.go:38:40000
+					_ = tiles2[t210]
+//line tensor.go:39:40000
+					t39 := at6
+//line tensor.go:38:40000
+					t46 := b[t39:]
+//line tensor.go:38:40000
+					tiles2[t210] = *(*[8]kernel.Float16)(t46)
+//line tensor.go:39:40000
+				}
+//line tensor.go:40:40000
+			}
+//line tensor.go:253:40000
+			l5.a += size7
+//line tensor.go:254:40000
+			l5.b += size7
+//line tensor.go:255:40000
+		}
+//line tensor.go:289
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-		*fb = [2][8]kernel.MatrixB[kernel.Float16]{}
+		*fb = [2][4]kernel.MatrixA[kernel.Float16]{}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9658:1
-func quernRow6TensorF16(r *host.Run, givens []*[8]kernel.Float16, first7, start4, start5 int, t62 [][8]kernel.Float16) {
-	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
+//line quern_gen.go:10535:1
+func quernRow5TensorF16(r *host.Run, as []int, first9 int, bs []int, stage, start3, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := (threadX + first9) >> 5
+		t15 := warp / 4 * 64
+		lane := (threadX + first9) & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+//line tensor.go:292
+		a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		aRow[threadX] = a2
+		bRow[threadX] = b2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:10555:1
+func quernRow6TensorF16(r *host.Run, as []int, first10 int, givens []*[8]kernel.Float16, start4 int, t47 [][8]kernel.Float16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.Float16)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252
-		_ = t62[t7]
-//line tensor.go:252
-		given := &t62[t7]
+		a2 := aRow[threadX]
+//line tensor.go:295
+		t53 := a2 + start4
+//line tensor.go:295
+		_ = t47[t53]
+//line tensor.go:295
+		given := &t47[t53]
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9678:1
-func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+//line quern_gen.go:10573:1
+func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first11 int, words, words2, words3, words4 []uint32, start5, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -9688,94 +10583,84 @@ func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16],
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252
-		fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
+//line tensor.go:295
+		fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9698:1
-func quernRow8TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.Float16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
+//line quern_gen.go:10593:1
+func quernRow8TensorF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.Float16, start6 int, t11 [][8]kernel.Float16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255
-		_ = fb[t132][t142]
-//line tensor.go:255
-		_ = fb[t152][t162]
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255
-		_ = t172[t18]
-//line tensor.go:255
-		given2 := &t172[t18]
+		b2 := bRow[threadX]
+//line tensor.go:298
+		t122 := b2 + start6
+//line tensor.go:298
+		_ = t11[t122]
+//line tensor.go:298
+		given2 := &t11[t122]
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9723:1
-func quernRow9TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+//line quern_gen.go:10611:1
+func quernRow9TensorF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float16], first13 int, words5, words6, words7, words8 []uint32, start7, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255
-		fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-//line tensor.go:255
-		fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8}
+//line tensor.go:298
+		fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:9745:1
-func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.Float16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.Float16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+//line quern_gen.go:10631:1
+func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas, fbs [][2][4]kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixA[kernel.Float16], t19s []kernel.MatrixB[kernel.Float16], t20s []kernel.Accumulator[float32], start8, start9, i8, start10, start11, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+//line tensor.go:302
+		b3 := fb[start8][start9]
+		*t18 = fa[start8][i8]
+//line tensor.go:303
+		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
+//line tensor.go:303
+		*t20 = sum[i8][j2]
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:9773:1
-func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+//line quern_gen.go:10658:1
+func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2, sums3, sums4, sums5 []float32, i8, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -9783,80 +10668,156 @@ func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+//line tensor.go:303
+		sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:9795:1
-func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+//line quern_gen.go:10678:1
+func quernRow12TensorF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC, ldc, t30 int, c []float32, alpha float32, t31 int, beta float32, post, ldr, stepR int, bias, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		warp := (threadX + first16) >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := (threadX+first16)&31&3<<1 + 0
+		at7 := (threadX + first16) & 31 & 3 << 1
+//line tensor.go:310:40000
+		t252 := x.row + t15
+//line tensor.go:311:40000
+		t262 := x.column + t211
+//line tensor.go:312:40000
+		row3 := t252
+//line tensor.go:313:40000
+		column3 := t262
+//line tensor.go:314:40000
+		switch {
+//line tensor.go:315:40000
+		default:
+//line tensor.go:311:40000
+			if result {
+//line tensor.go:312:40000
+				column3 += result03
+//line tensor.go:313:40000
+				columns5 := x.n - column3
+//line tensor.go:314:40000
+				for i9 := 0; i9 < 4; i9++ {
+//line tensor.go:315:40000
+					for half := 0; half < 2; half++ {
+//line tensor.go:316:40000
+						t282 := 2 * half
+//line tensor.go:317:40000
+						result04 := (threadX+first16)&31>>2 + t282>>1<<3
+//line tensor.go:318:40000
+						row4 := row3 + i9*16 + result04
+//line tensor.go:319:40000
+						if row4 < x.m {
+//line tensor.go:317:40000
+							pair := (x.matrix*stepC + row4*ldc + column3) / 2
+//line tensor.go:318:40000
+							for j3 := 0; j3 < t30; j3++ {
+//line tensor.go:319:40000
+								if r.Halted() {
+//line tensor.go:318:40000
+									r.Halt()
+//line tensor.go:319:40000
+								}
+//line tensor.go:319:40000
+								if j3*8 < columns5 {
+//line tensor.go:320
+									pair2 := pair + j3*4
+//line tensor.go:320
+									v := sum[i9][j3][2*half]
+//line tensor.go:320
+									w := sum[i9][j3][2*half+1]
+//line tensor.go:44:40000
+									t212 := 2 * pair2
+//line tensor.go:44:40000
+									_ = c[t212]
+//line tensor.go:45:40000
+									t48 := 2*pair2 + 1
+//line tensor.go:44:40000
+									_ = c[t48]
+//line tensor.go:45:40000
+									t54 := alpha * v
+//line tensor.go:46:40000
+									t63 := alpha * w
+//line tensor.go:44:40000
+									c[t212] = t54
+//line tensor.go:44:40000
+									c[t48] = t63
+//line tensor.go:45:40000
+								}
+//line tensor.go:46:40000
+							}
+//line tensor.go:47:40000
+						}
+//line tensor.go:48:40000
+					}
+//line tensor.go:49:40000
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:41:30000
-					t19 := *x
-//line tensor.go:42:30000
-					t28 := row3
-//line tensor.go:43:30000
-					t36 := column3
-//line tensor.go:44:30000
-					t46 := v
-//line tensor.go:41:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:42:30000
-				}
-//line tensor.go:43:30000
+//line tensor.go:50:40000
+				break
+//line tensor.go:51:40000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+//line tensor.go:329:40000
+			for i10 := 0; i10 < 4; i10++ {
+//line tensor.go:330:40000
+				for j4 := 0; j4 < t31; j4++ {
+//line tensor.go:331:40000
+					if r.Halted() {
+//line tensor.go:330:40000
+						r.Halt()
+//line tensor.go:331:40000
+					}
+//line tensor.go:331:40000
+					for e := 0; e < 4; e++ {
+//line tensor.go:332:40000
+						t322 := e
+//line tensor.go:333:40000
+						result05 := (threadX+first16)&31>>2 + t322>>1<<3
+//line tensor.go:334:40000
+						row5 := row3 + i10*16 + result05
+//line tensor.go:335:40000
+						t342 := e
+//line tensor.go:336:40000
+						result06 := at7 + t342&1
+//line tensor.go:337:40000
+						column4 := column3 + j4*8 + result06
+//line tensor.go:332:40000
+						v2 := sum[0][j4][e]
+//line tensor.go:42:40000
+						t16 := *x
+//line tensor.go:43:40000
+						t213 := row5
+//line tensor.go:44:40000
+						t310 := column4
+//line tensor.go:45:40000
+						t49 := v2
+//line tensor.go:42:40000
+						putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+//line tensor.go:43:40000
+					}
+//line tensor.go:44:40000
+				}
+//line tensor.go:336:40000
+				sum[0] = sum[1]
+//line tensor.go:337:40000
+				sum[1] = sum[2]
+//line tensor.go:338:40000
+				sum[2] = sum[3]
+//line tensor.go:339
+			}
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:9860:1
+//line quern_gen.go:10821:1
 func quernPlainTensorF16Wide(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9886,331 +10847,339 @@ func quernHostTensorF16Wide(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 256 - 1) / 256
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.Float16
-	lines2 := host.Shared[[9216][8]kernel.Float16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.Float16
+	tiles2 := host.Shared[[9216][8]kernel.Float16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 2
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.Float16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.Float16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.Float16
-	givens := host.Scratch[*[8]kernel.Float16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.Float16
+	givens := host.Scratch[*[8]kernel.Float16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.Float16
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.Float16
+	givens2 := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183
-		t3 = max(size/part, 1)
+//line tensor.go:192:40000
+		t3 = max(size/size2, 1)
+//line tensor.go:193:40000
 		parts = t3
+//line tensor.go:194:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184
-		t4 = blockX % size2
+//line tensor.go:193:40000
+		t4 = blockX % size3
+//line tensor.go:194:40000
 		for threadZ := range 1 {
+//line tensor.go:195:40000
 			for threadY := range 1 {
+//line tensor.go:196:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:197:40000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:198:40000
 				quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2)
+//line tensor.go:199:40000
 			}
+//line tensor.go:200:40000
 		}
+//line tensor.go:201:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185
-		rest = blockX / size2
+//line tensor.go:194:40000
+		rest = blockX / size3
+//line tensor.go:195:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186
-		first2 = rest % parts * part
-		start := min(first2+part, k)
+//line tensor.go:195:40000
+		first2 = rest % parts * part * 8
+//line tensor.go:196:40000
+		start := min(first2+size2, k)
+//line tensor.go:197:40000
 		for threadZ := range 1 {
+//line tensor.go:198:40000
 			for threadY := range 1 {
+//line tensor.go:199:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:200:40000
 				first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:201:40000
 				quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+//line tensor.go:202:40000
 			}
-//line tensor.go:194:30000
+//line tensor.go:203:40000
 		}
-//line tensor.go:195:30000
+//line tensor.go:204:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:51:30000
-		lines = lines2[:]
-//line tensor.go:235:30000
-		step = -2
-//line tensor.go:236:30000
+//line tensor.go:53:40000
+		tiles = tiles2[:]
+//line tensor.go:280:40000
+		step = 0
+//line tensor.go:281:40000
 		for threadZ := range 1 {
-//line tensor.go:237:30000
+//line tensor.go:282:40000
 			for threadY := range 1 {
-//line tensor.go:238:30000
+//line tensor.go:283:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
+//line tensor.go:284:40000
 				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorF16Wide(r, xs, first4, counts, sums, size3)
-//line tensor.go:241
+//line tensor.go:285:40000
+				quernRow3TensorF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7)
+//line tensor.go:286:40000
 			}
+//line tensor.go:287:40000
 		}
-		for ; step < counts[0]; step++ {
+//line tensor.go:288:40000
+		for ; step < t3s[0]; step++ {
+//line tensor.go:289
 			if r.Halted() {
-//line tensor.go:235:30000
+//line tensor.go:280:40000
 				r.Halt()
-//line tensor.go:236:30000
+//line tensor.go:281:40000
 			}
-//line tensor.go:236:30000
-			if step >= 0 {
-//line tensor.go:237:30000
-			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241
-			start2 := next % 3 * size4
-			start3 := next * 8
+//line tensor.go:290
+			stage = int(step%3) * size8
+			kk = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4TensorF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow4TensorF16Wide(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7)
 				}
 			}
-//line tensor.go:244
-			if step >= 0 {
-				t54 = step % 3 * size4
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245
-				from = lines[t54:]
-//line tensor.go:249
-				kk = 0
+			for ; kk < 4; kk++ {
+				if r.Halted() {
+//line tensor.go:291
+					r.Halt()
+				}
+//line tensor.go:294
+				i7 = 0
+				start3 := kk * 2
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5TensorF16Wide(r, fas, first6, fbs)
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorF16Wide(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				for ; kk < 4; kk++ {
+				for ; i7 < 4; i7++ {
+//line tensor.go:295
+					t47 = tiles
+					start4 := i7 * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorF16Wide(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+//line tensor.go:306:40000
+					for threadZ := range 1 {
+//line tensor.go:307:40000
+						for threadY := range 1 {
+//line tensor.go:308:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:309:40000
+							first11 := (threadZ*1 + threadY) * 256
+//line tensor.go:310:40000
+							quernRow7TensorF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7)
+//line tensor.go:311:40000
+						}
+//line tensor.go:312:40000
+					}
+//line tensor.go:313:40000
+				}
+//line tensor.go:297
+				j = 0
+				for ; j < t102; j++ {
+//line tensor.go:298
+					t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorF16Wide(r, bs, first12, givens2, start6, t11)
+						}
+//line tensor.go:306:40000
+					}
+//line tensor.go:307:40000
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:308:40000
+					start7 := kk % 2
+//line tensor.go:309:40000
+					for threadZ := range 1 {
+//line tensor.go:310:40000
+						for threadY := range 1 {
+//line tensor.go:311:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:312:40000
+							first13 := (threadZ*1 + threadY) * 256
+//line tensor.go:313:40000
+							quernRow9TensorF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j)
+//line tensor.go:314:40000
+						}
+//line tensor.go:315:40000
+					}
+//line tensor.go:316:40000
+				}
+//line tensor.go:300
+				i8 = 0
+				for ; i8 < 4; i8++ {
 					if r.Halted() {
-//line tensor.go:249
+//line tensor.go:300
 						r.Halt()
 					}
-//line tensor.go:250
-					now = kk % 2
-					i3 = 0
-					for ; i3 < 4; i3++ {
-//line tensor.go:252
-						t62 = from
-						start4 := i3 * 16
-						start5 := kk * 2
+//line tensor.go:301
+					j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+//line tensor.go:306:40000
+						start11 := j2%2*2 + 1
+//line tensor.go:307:40000
+						for threadZ := range 1 {
+//line tensor.go:308:40000
+							for threadY := range 1 {
+//line tensor.go:309:40000
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:310:40000
+								first14 := (threadZ*1 + threadY) * 256
+//line tensor.go:311:40000
+								quernRow10TensorF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+//line tensor.go:312:40000
+							}
+//line tensor.go:313:40000
+						}
+//line tensor.go:303
+						host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
 						for threadZ := range 1 {
 							for threadY := range 1 {
+//line tensor.go:306:40000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorF16Wide(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+//line tensor.go:307:40000
+								first15 := (threadZ*1 + threadY) * 256
+//line tensor.go:308:40000
+								quernRow11TensorF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+//line tensor.go:309:40000
 							}
-//line tensor.go:261:30000
+//line tensor.go:310:40000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorF16Wide(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
-							}
-//line tensor.go:269:30000
-						}
-//line tensor.go:270:30000
+//line tensor.go:311:40000
 					}
-//line tensor.go:254
-					j = 0
-					for ; j < t122; j++ {
-						if r.Halted() {
-//line tensor.go:254
-							r.Halt()
-						}
-//line tensor.go:255
-						t132 = now
-						t142 = 2 * j
-						t152 = now
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
-							}
-//line tensor.go:268:30000
-						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
-							}
-//line tensor.go:276:30000
-						}
-//line tensor.go:277:30000
-					}
-//line tensor.go:257
-					i4 = 0
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257
-							r.Halt()
-						}
-//line tensor.go:258
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:259:30000
-							host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:267:30000
-						}
-//line tensor.go:268:30000
-					}
-//line tensor.go:269:30000
+//line tensor.go:312:40000
 				}
-//line tensor.go:270:30000
+//line tensor.go:313:40000
 			}
-//line tensor.go:271:30000
+//line tensor.go:314:40000
 		}
-//line tensor.go:272:30000
+//line tensor.go:315:40000
 		for threadZ := range 1 {
-//line tensor.go:273:30000
+//line tensor.go:316:40000
 			for threadY := range 1 {
-//line tensor.go:274:30000
+//line tensor.go:317:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+//line tensor.go:318:40000
+				first16 := (threadZ*1 + threadY) * 256
+//line tensor.go:319:40000
+				quernRow12TensorF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
+//line tensor.go:320
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:10198:1
+//line quern_gen.go:11161:1
 func quernRow1TensorF16Wide(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184
+//line tensor.go:193:40000
 		row, column := tileOf(t4, t1, t2)
+//line tensor.go:194:40000
 		row2 := row
+//line tensor.go:195:40000
 		column2 := column
+//line tensor.go:196:40000
 		rowRow[threadX] = row2
+//line tensor.go:197:40000
 		columnRow[threadX] = column2
+//line tensor.go:198:40000
 	}
+//line tensor.go:199:40000
 }
 
 //go:noinline
-//line quern_gen.go:10214:1
+//line quern_gen.go:11183:1
 func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -10220,216 +11189,329 @@ func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, colu
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:50:30000
+//line tensor.go:196:40000
+		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:52:40000
 		*x = result0
-//line tensor.go:51:30000
+//line tensor.go:53:40000
 	}
-//line tensor.go:52:30000
+//line tensor.go:54:40000
 }
 
 //go:noinline
-//line quern_gen.go:10234:1
-func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+//line quern_gen.go:11203:1
+func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across int, tiles2 *[9216][8]kernel.Float16, a, b []kernel.Float16, stages int, size4 int32, size5, across2, rows3, size6, columns3, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234:30000
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+//line tensor.go:215
+		whole := (x.end - x.first) / depth
+		rest2 := x.end - x.first - whole*depth
+		start2 := x.first + t22*elements
+		t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+//line tensor.go:219
+		l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+//line tensor.go:224
+		if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+//line tensor.go:228
+			for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+//line tensor.go:228
+					r.Halt()
+				}
+//line tensor.go:229
+				to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+//line tensor.go:56:40000
+				t23 := to
+//line tensor.go:56:40000
+				_ = tiles2[t23]
+//line tensor.go:56:40000
+				t33 := tiles2[t23][:]
+//line tensor.go:57:40000
+				t5 := at
+//line tensor.go:58:40000
+				t6 := n2
+//line tensor.go:56:40000
+				partOf[kernel.Float16](t33, a, t5, t6)
+//line tensor.go:57:40000
+			}
+//line tensor.go:232
+			for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+//line tensor.go:232
+					r.Halt()
+				}
+//line tensor.go:233
+				to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+//line tensor.go:57:40000
+				t24 := to2
+//line tensor.go:57:40000
+				_ = tiles2[t24]
+//line tensor.go:57:40000
+				t34 := tiles2[t24][:]
+//line tensor.go:58:40000
+				t52 := at2
+//line tensor.go:59:40000
+				t62 := n2
+//line tensor.go:57:40000
+				partOf[kernel.Float16](t34, b, t52, t62)
+//line tensor.go:58:40000
+			}
+//line tensor.go:59:40000
+		}
+//line tensor.go:236
+		t8 := l
+//line tensor.go:237:40000
+		t9 := first5
+//line tensor.go:238:40000
+		t10 := first5 + int32(whole)
+//line tensor.go:239:40000
+		l2 := t8
+//line tensor.go:240:40000
+		first6 := t9
+//line tensor.go:241:40000
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+//line tensor.go:270:40000
+		first7 := first6
+//line tensor.go:271:40000
+		count2 := count
+//line tensor.go:270:40000
+		for step2 := int32(0); step2 < 2; step2++ {
+//line tensor.go:271:40000
+			if step2 >= first7 && step2 < count2 {
+//line tensor.go:272:40000
+				l4 := l3
+//line tensor.go:241:40000
+				to3 := int(step2%int32(stages)*size4 + l4.place)
+//line tensor.go:243:40000
+				t13 := size5 / across2
+//line tensor.go:244:40000
+				for i3 := 0; i3 < t13; i3++ {
+//line tensor.go:244:40000
+					if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+//line tensor.go:245:40000
+						to4 := to3 + i3*across2*8
+//line tensor.go:246:40000
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+//line tensor.go:54:40000
+						t25 := to4
+//line tensor.go:54:40000
+						_ = tiles2[t25]
+//line tensor.go:55:40000
+						t35 := at3
+//line tensor.go:54:40000
+						t43 := a[t35:]
+//line tensor.go:54:40000
+						tiles2[t25] = *(*[8]kernel.Float16)(t43)
+//line tensor.go:55:40000
+					}
+//line tensor.go:56:40000
+				}
+//line tensor.go:248:40000
+				t26 := size6 / across2
+//line tensor.go:249:40000
+				for i4 := 0; i4 < t26; i4++ {
+//line tensor.go:250:40000
+					if r.Halted() {
+//line tensor.go:248:40000
+						r.Halt()
+//line tensor.go:249:40000
+					}
+//line tensor.go:249:40000
+					if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+//line tensor.go:250:40000
+						to5 := to3 + (rows3+i4*across2)*8
+//line tensor.go:251:40000
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+//line tensor.go:55:40000
+						t27 := to5
+//line tensor.go:55:40000
+						_ = tiles2[t27]
+//line tensor.go:56:40000
+						t36 := at4
+//line tensor.go:55:40000
+						t44 := b[t36:]
+//line tensor.go:55:40000
+						tiles2[t27] = *(*[8]kernel.Float16)(t44)
+//line tensor.go:56:40000
+					}
+//line tensor.go:57:40000
+				}
+//line tensor.go:253:40000
+				l4.a += size7
+//line tensor.go:254:40000
+				l4.b += size7
+//line tensor.go:255:40000
+			}
+//line tensor.go:256:40000
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-//line tensor.go:235:30000
-		countRow[threadX] = count
-//line tensor.go:236:30000
+//line tensor.go:280:40000
+		t37 := count2
+//line tensor.go:281:40000
+		countRow[threadX] = count2
+//line tensor.go:282:40000
+		t3Row[threadX] = t37
+//line tensor.go:283:40000
 	}
-//line tensor.go:237:30000
+//line tensor.go:284:40000
 }
 
 //go:noinline
-//line quern_gen.go:10255:1
-func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.Float16, start3, elements, stepA, lda int, a []kernel.Float16, t43, stepB, ldb int, b []kernel.Float16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
+//line quern_gen.go:11384:1
+func quernRow4TensorF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas, fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, stages2 int, size9 int32, size10, across3, rows4, lda, elements int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, size11, columns4, ldb int, b []kernel.Float16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
-				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:52:30000
-					t13 := place
-//line tensor.go:53:30000
-					t23 := at2
-//line tensor.go:52:30000
-					t33 := a[t23:]
-//line tensor.go:52:30000
-					*t13 = *(*[8]kernel.Float16)(t33)
-//line tensor.go:53:30000
-				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215:30000
-					}
-//line tensor.go:216:30000
-					n3 := n2
-//line tensor.go:54:30000
-					t14 := place
-//line tensor.go:54:30000
-					t24 := t14[:]
-//line tensor.go:55:30000
-					t42 := at2
-//line tensor.go:56:30000
-					t5 := n3
-//line tensor.go:54:30000
-					partOf[kernel.Float16](t24, a, t42, t5)
-//line tensor.go:55:30000
-				}
-//line tensor.go:56:30000
-			}
-//line tensor.go:219:30000
-			for i2 := 0; i2 < t43; i2++ {
-//line tensor.go:220:30000
-				if r.Halted() {
-//line tensor.go:219:30000
-					r.Halt()
-//line tensor.go:220:30000
-				}
-//line tensor.go:220:30000
-				l2 := at + i2*32
-//line tensor.go:221:30000
-				t52 := to
-//line tensor.go:222:30000
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221:30000
-				_ = t52[t6]
-//line tensor.go:221:30000
-				place2 := &t52[t6]
-//line tensor.go:222:30000
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-//line tensor.go:223:30000
-				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:53:30000
-					t15 := place2
-//line tensor.go:54:30000
-					t25 := at3
-//line tensor.go:53:30000
-					t34 := b[t25:]
-//line tensor.go:53:30000
-					*t15 = *(*[8]kernel.Float16)(t34)
-//line tensor.go:54:30000
-				} else {
-//line tensor.go:225:30000
-					n4 := 0
-//line tensor.go:226:30000
-					if x.column+l2 < x.n {
-//line tensor.go:227:30000
-						n4 = x.end - k2
-//line tensor.go:228:30000
-					}
-//line tensor.go:229:30000
-					n5 := n4
-//line tensor.go:55:30000
-					t16 := place2
-//line tensor.go:55:30000
-					t26 := t16[:]
-//line tensor.go:56:30000
-					t44 := at3
-//line tensor.go:57:30000
-					t53 := n5
-//line tensor.go:55:30000
-					partOf[kernel.Float16](t26, b, t44, t53)
-//line tensor.go:56:30000
-				}
-//line tensor.go:57:30000
-			}
-//line tensor.go:58:30000
-		}
-//line tensor.go:59:30000
-	}
-//line tensor.go:60:30000
-}
-
-//go:noinline
-//line quern_gen.go:10393:1
-func quernRow5TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
-	for threadX := range 256 {
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247
+//line tensor.go:283:40000
+		if step+2 < count2 {
+//line tensor.go:284:40000
+			l5 := l3
+//line tensor.go:285:40000
+			step3 := step + 2
+//line tensor.go:241:40000
+			to6 := int(step3%int32(stages2)*size9 + l5.place)
+//line tensor.go:243:40000
+			t14 := size10 / across3
+//line tensor.go:244:40000
+			for i5 := 0; i5 < t14; i5++ {
+//line tensor.go:244:40000
+				if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+//line tensor.go:245:40000
+					to7 := to6 + i5*across3*8
+//line tensor.go:246:40000
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+//line tensor.go:54:40000
+					t28 := to7
+//line tensor.go:54:40000
+					_ = tiles2[t28]
+//line tensor.go:55:40000
+					t38 := at5
+//line tensor.go:54:40000
+					t45 := a[t38:]
+//line tensor.go:54:40000
+					tiles2[t28] = *(*[8]kernel.Float16)(t45)
+//line tensor.go:55:40000
+				}
+//line tensor.go:56:40000
+			}
+//line tensor.go:248:40000
+			t29 := size11 / across3
+//line tensor.go:249:40000
+			for i6 := 0; i6 < t29; i6++ {
+//line tensor.go:250:40000
+				if r.Halted() {
+//line tensor.go:248:40000
+					r.Halt()
+//line tensor.go:249:40000
+				}
+//line tensor.go:249:40000
+				if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+//line tensor.go:250:40000
+					to8 := to6 + (rows4+i6*across3)*8
+//line tensor.go:251:40000
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+//line tensor.go:55:40000
+					t210 := to8
+//line tensor.go:55:40000
+					_ = tiles2[t210]
+//line tensor.go:56:40000
+					t39 := at6
+//line tensor.go:55:40000
+					t46 := b[t39:]
+//line tensor.go:55:40000
+					tiles2[t210] = *(*[8]kernel.Float16)(t46)
+//line tensor.go:56:40000
+				}
+//line tensor.go:57:40000
+			}
+//line tensor.go:253:40000
+			l5.a += size7
+//line tensor.go:254:40000
+			l5.b += size7
+//line tensor.go:255:40000
+		}
+//line tensor.go:289
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-		*fb = [2][8]kernel.MatrixB[kernel.Float16]{}
+		*fb = [2][4]kernel.MatrixA[kernel.Float16]{}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10407:1
-func quernRow6TensorF16Wide(r *host.Run, givens []*[8]kernel.Float16, first7, start4, start5 int, t62 [][8]kernel.Float16) {
-	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
+//line quern_gen.go:11471:1
+func quernRow5TensorF16Wide(r *host.Run, as []int, first9 int, bs []int, stage, start3, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := (threadX + first9) >> 5
+		t15 := warp / 4 * 64
+		lane := (threadX + first9) & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+//line tensor.go:292
+		a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		aRow[threadX] = a2
+		bRow[threadX] = b2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:11491:1
+func quernRow6TensorF16Wide(r *host.Run, as []int, first10 int, givens []*[8]kernel.Float16, start4 int, t47 [][8]kernel.Float16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.Float16)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252
-		_ = t62[t7]
-//line tensor.go:252
-		given := &t62[t7]
+		a2 := aRow[threadX]
+//line tensor.go:295
+		t53 := a2 + start4
+//line tensor.go:295
+		_ = t47[t53]
+//line tensor.go:295
+		given := &t47[t53]
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10427:1
-func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+//line quern_gen.go:11509:1
+func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first11 int, words, words2, words3, words4 []uint32, start5, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -10437,94 +11519,84 @@ func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252
-		fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
+//line tensor.go:295
+		fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10447:1
-func quernRow8TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.Float16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
+//line quern_gen.go:11529:1
+func quernRow8TensorF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.Float16, start6 int, t11 [][8]kernel.Float16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255
-		_ = fb[t132][t142]
-//line tensor.go:255
-		_ = fb[t152][t162]
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255
-		_ = t172[t18]
-//line tensor.go:255
-		given2 := &t172[t18]
+		b2 := bRow[threadX]
+//line tensor.go:298
+		t122 := b2 + start6
+//line tensor.go:298
+		_ = t11[t122]
+//line tensor.go:298
+		given2 := &t11[t122]
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10472:1
-func quernRow9TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+//line quern_gen.go:11547:1
+func quernRow9TensorF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float16], first13 int, words5, words6, words7, words8 []uint32, start7, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255
-		fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-//line tensor.go:255
-		fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8}
+//line tensor.go:298
+		fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:10494:1
-func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.Float16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.Float16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+//line quern_gen.go:11567:1
+func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas, fbs [][2][4]kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixA[kernel.Float16], t19s []kernel.MatrixB[kernel.Float16], t20s []kernel.Accumulator[float32], start8, start9, i8, start10, start11, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+//line tensor.go:302
+		b3 := fb[start8][start9]
+		*t18 = fa[start8][i8]
+//line tensor.go:303
+		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
+//line tensor.go:303
+		*t20 = sum[i8][j2]
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:10522:1
-func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+//line quern_gen.go:11594:1
+func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2, sums3, sums4, sums5 []float32, i8, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -10532,80 +11604,156 @@ func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+//line tensor.go:303
+		sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:10544:1
-func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+//line quern_gen.go:11614:1
+func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC, ldc, t30 int, c []float32, alpha float32, t31 int, beta float32, post, ldr, stepR int, bias, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		warp := (threadX + first16) >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := (threadX+first16)&31&3<<1 + 0
+		at7 := (threadX + first16) & 31 & 3 << 1
+//line tensor.go:310:40000
+		t252 := x.row + t15
+//line tensor.go:311:40000
+		t262 := x.column + t211
+//line tensor.go:312:40000
+		row3 := t252
+//line tensor.go:313:40000
+		column3 := t262
+//line tensor.go:314:40000
+		switch {
+//line tensor.go:315:40000
+		default:
+//line tensor.go:311:40000
+			if result {
+//line tensor.go:312:40000
+				column3 += result03
+//line tensor.go:313:40000
+				columns5 := x.n - column3
+//line tensor.go:314:40000
+				for i9 := 0; i9 < 4; i9++ {
+//line tensor.go:315:40000
+					for half := 0; half < 2; half++ {
+//line tensor.go:316:40000
+						t282 := 2 * half
+//line tensor.go:317:40000
+						result04 := (threadX+first16)&31>>2 + t282>>1<<3
+//line tensor.go:318:40000
+						row4 := row3 + i9*16 + result04
+//line tensor.go:319:40000
+						if row4 < x.m {
+//line tensor.go:317:40000
+							pair := (x.matrix*stepC + row4*ldc + column3) / 2
+//line tensor.go:318:40000
+							for j3 := 0; j3 < t30; j3++ {
+//line tensor.go:319:40000
+								if r.Halted() {
+//line tensor.go:318:40000
+									r.Halt()
+//line tensor.go:319:40000
+								}
+//line tensor.go:319:40000
+								if j3*8 < columns5 {
+//line tensor.go:320
+									pair2 := pair + j3*4
+//line tensor.go:320
+									v := sum[i9][j3][2*half]
+//line tensor.go:320
+									w := sum[i9][j3][2*half+1]
+//line tensor.go:61:40000
+									t212 := 2 * pair2
+//line tensor.go:61:40000
+									_ = c[t212]
+//line tensor.go:62:40000
+									t48 := 2*pair2 + 1
+//line tensor.go:61:40000
+									_ = c[t48]
+//line tensor.go:62:40000
+									t54 := alpha * v
+//line tensor.go:63:40000
+									t63 := alpha * w
+//line tensor.go:61:40000
+									c[t212] = t54
+//line tensor.go:61:40000
+									c[t48] = t63
+//line tensor.go:62:40000
+								}
+//line tensor.go:63:40000
+							}
+//line tensor.go:64:40000
+						}
+//line tensor.go:65:40000
+					}
+//line tensor.go:66:40000
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:57:30000
-					t19 := *x
-//line tensor.go:58:30000
-					t28 := row3
-//line tensor.go:59:30000
-					t36 := column3
-//line tensor.go:60:30000
-					t46 := v
-//line tensor.go:57:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:58:30000
-				}
-//line tensor.go:59:30000
+//line tensor.go:67:40000
+				break
+//line tensor.go:68:40000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+//line tensor.go:329:40000
+			for i10 := 0; i10 < 4; i10++ {
+//line tensor.go:330:40000
+				for j4 := 0; j4 < t31; j4++ {
+//line tensor.go:331:40000
+					if r.Halted() {
+//line tensor.go:330:40000
+						r.Halt()
+//line tensor.go:331:40000
+					}
+//line tensor.go:331:40000
+					for e := 0; e < 4; e++ {
+//line tensor.go:332:40000
+						t322 := e
+//line tensor.go:333:40000
+						result05 := (threadX+first16)&31>>2 + t322>>1<<3
+//line tensor.go:334:40000
+						row5 := row3 + i10*16 + result05
+//line tensor.go:335:40000
+						t342 := e
+//line tensor.go:336:40000
+						result06 := at7 + t342&1
+//line tensor.go:337:40000
+						column4 := column3 + j4*8 + result06
+//line tensor.go:332:40000
+						v2 := sum[0][j4][e]
+//line tensor.go:59:40000
+						t16 := *x
+//line tensor.go:60:40000
+						t213 := row5
+//line tensor.go:61:40000
+						t310 := column4
+//line tensor.go:62:40000
+						t49 := v2
+//line tensor.go:59:40000
+						putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+//line tensor.go:60:40000
+					}
+//line tensor.go:61:40000
+				}
+//line tensor.go:336:40000
+				sum[0] = sum[1]
+//line tensor.go:337:40000
+				sum[1] = sum[2]
+//line tensor.go:338:40000
+				sum[2] = sum[3]
+//line tensor.go:339
+			}
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:10609:1
+//line quern_gen.go:11757:1
 func quernPlainTensorBF16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -10635,331 +11783,339 @@ func quernHostTensorBF16(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.BFloat16
-	lines2 := host.Shared[[6144][8]kernel.BFloat16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.BFloat16
+	tiles2 := host.Shared[[6144][8]kernel.BFloat16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.BFloat16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.BFloat16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.BFloat16
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.BFloat16
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.BFloat16
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.BFloat16
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183
-		t3 = max(size/part, 1)
+//line tensor.go:192:40000
+		t3 = max(size/size2, 1)
+//line tensor.go:193:40000
 		parts = t3
+//line tensor.go:194:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184
-		t4 = blockX % size2
+//line tensor.go:193:40000
+		t4 = blockX % size3
+//line tensor.go:194:40000
 		for threadZ := range 1 {
+//line tensor.go:195:40000
 			for threadY := range 1 {
+//line tensor.go:196:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:197:40000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:198:40000
 				quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2)
+//line tensor.go:199:40000
 			}
+//line tensor.go:200:40000
 		}
+//line tensor.go:201:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185
-		rest = blockX / size2
+//line tensor.go:194:40000
+		rest = blockX / size3
+//line tensor.go:195:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186
-		first2 = rest % parts * part
-		start := min(first2+part, k)
+//line tensor.go:195:40000
+		first2 = rest % parts * part * 8
+//line tensor.go:196:40000
+		start := min(first2+size2, k)
+//line tensor.go:197:40000
 		for threadZ := range 1 {
+//line tensor.go:198:40000
 			for threadY := range 1 {
+//line tensor.go:199:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:200:40000
 				first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:201:40000
 				quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+//line tensor.go:202:40000
 			}
-//line tensor.go:194:30000
+//line tensor.go:203:40000
 		}
-//line tensor.go:195:30000
+//line tensor.go:204:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:67:30000
-		lines = lines2[:]
-//line tensor.go:235:30000
-		step = -2
-//line tensor.go:236:30000
+//line tensor.go:70:40000
+		tiles = tiles2[:]
+//line tensor.go:280:40000
+		step = 0
+//line tensor.go:281:40000
 		for threadZ := range 1 {
-//line tensor.go:237:30000
+//line tensor.go:282:40000
 			for threadY := range 1 {
-//line tensor.go:238:30000
+//line tensor.go:283:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
+//line tensor.go:284:40000
 				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorBF16(r, xs, first4, counts, sums, size3)
-//line tensor.go:241
+//line tensor.go:285:40000
+				quernRow3TensorBF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7)
+//line tensor.go:286:40000
 			}
+//line tensor.go:287:40000
 		}
-		for ; step < counts[0]; step++ {
+//line tensor.go:288:40000
+		for ; step < t3s[0]; step++ {
+//line tensor.go:289
 			if r.Halted() {
-//line tensor.go:235:30000
+//line tensor.go:280:40000
 				r.Halt()
-//line tensor.go:236:30000
+//line tensor.go:281:40000
 			}
-//line tensor.go:236:30000
-			if step >= 0 {
-//line tensor.go:237:30000
-			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241
-			start2 := next % 3 * size4
-			start3 := next * 8
+//line tensor.go:290
+			stage = int(step%3) * size8
+			kk = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4TensorBF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow4TensorBF16(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7)
 				}
 			}
-//line tensor.go:244
-			if step >= 0 {
-				t54 = step % 3 * size4
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245
-				from = lines[t54:]
-//line tensor.go:249
-				kk = 0
+			for ; kk < 4; kk++ {
+				if r.Halted() {
+//line tensor.go:291
+					r.Halt()
+				}
+//line tensor.go:294
+				i7 = 0
+				start3 := kk * 2
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5TensorBF16(r, fas, first6, fbs)
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorBF16(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				for ; kk < 4; kk++ {
+				for ; i7 < 4; i7++ {
+//line tensor.go:295
+					t47 = tiles
+					start4 := i7 * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorBF16(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+//line tensor.go:306:40000
+					for threadZ := range 1 {
+//line tensor.go:307:40000
+						for threadY := range 1 {
+//line tensor.go:308:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:309:40000
+							first11 := (threadZ*1 + threadY) * 256
+//line tensor.go:310:40000
+							quernRow7TensorBF16(r, fas, first11, words, words2, words3, words4, start5, i7)
+//line tensor.go:311:40000
+						}
+//line tensor.go:312:40000
+					}
+//line tensor.go:313:40000
+				}
+//line tensor.go:297
+				j = 0
+				for ; j < t102; j++ {
+//line tensor.go:298
+					t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorBF16(r, bs, first12, givens2, start6, t11)
+						}
+//line tensor.go:306:40000
+					}
+//line tensor.go:307:40000
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:308:40000
+					start7 := kk % 2
+//line tensor.go:309:40000
+					for threadZ := range 1 {
+//line tensor.go:310:40000
+						for threadY := range 1 {
+//line tensor.go:311:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:312:40000
+							first13 := (threadZ*1 + threadY) * 256
+//line tensor.go:313:40000
+							quernRow9TensorBF16(r, fbs, first13, words5, words6, words7, words8, start7, j)
+//line tensor.go:314:40000
+						}
+//line tensor.go:315:40000
+					}
+//line tensor.go:316:40000
+				}
+//line tensor.go:300
+				i8 = 0
+				for ; i8 < 4; i8++ {
 					if r.Halted() {
-//line tensor.go:249
+//line tensor.go:300
 						r.Halt()
 					}
-//line tensor.go:250
-					now = kk % 2
-					i3 = 0
-					for ; i3 < 4; i3++ {
-//line tensor.go:252
-						t62 = from
-						start4 := i3 * 16
-						start5 := kk * 2
+//line tensor.go:301
+					j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+//line tensor.go:306:40000
+						start11 := j2%2*2 + 1
+//line tensor.go:307:40000
+						for threadZ := range 1 {
+//line tensor.go:308:40000
+							for threadY := range 1 {
+//line tensor.go:309:40000
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:310:40000
+								first14 := (threadZ*1 + threadY) * 256
+//line tensor.go:311:40000
+								quernRow10TensorBF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+//line tensor.go:312:40000
+							}
+//line tensor.go:313:40000
+						}
+//line tensor.go:303
+						host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
 						for threadZ := range 1 {
 							for threadY := range 1 {
+//line tensor.go:306:40000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorBF16(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+//line tensor.go:307:40000
+								first15 := (threadZ*1 + threadY) * 256
+//line tensor.go:308:40000
+								quernRow11TensorBF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+//line tensor.go:309:40000
 							}
-//line tensor.go:261:30000
+//line tensor.go:310:40000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorBF16(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
-							}
-//line tensor.go:269:30000
-						}
-//line tensor.go:270:30000
+//line tensor.go:311:40000
 					}
-//line tensor.go:254
-					j = 0
-					for ; j < t122; j++ {
-						if r.Halted() {
-//line tensor.go:254
-							r.Halt()
-						}
-//line tensor.go:255
-						t132 = now
-						t142 = 2 * j
-						t152 = now
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorBF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
-							}
-//line tensor.go:268:30000
-						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorBF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
-							}
-//line tensor.go:276:30000
-						}
-//line tensor.go:277:30000
-					}
-//line tensor.go:257
-					i4 = 0
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257
-							r.Halt()
-						}
-//line tensor.go:258
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorBF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:259:30000
-							host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorBF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:267:30000
-						}
-//line tensor.go:268:30000
-					}
-//line tensor.go:269:30000
+//line tensor.go:312:40000
 				}
-//line tensor.go:270:30000
+//line tensor.go:313:40000
 			}
-//line tensor.go:271:30000
+//line tensor.go:314:40000
 		}
-//line tensor.go:272:30000
+//line tensor.go:315:40000
 		for threadZ := range 1 {
-//line tensor.go:273:30000
+//line tensor.go:316:40000
 			for threadY := range 1 {
-//line tensor.go:274:30000
+//line tensor.go:317:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorBF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+//line tensor.go:318:40000
+				first16 := (threadZ*1 + threadY) * 256
+//line tensor.go:319:40000
+				quernRow12TensorBF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
+//line tensor.go:320
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:10947:1
+//line quern_gen.go:12097:1
 func quernRow1TensorBF16(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184
+//line tensor.go:193:40000
 		row, column := tileOf(t4, t1, t2)
+//line tensor.go:194:40000
 		row2 := row
+//line tensor.go:195:40000
 		column2 := column
+//line tensor.go:196:40000
 		rowRow[threadX] = row2
+//line tensor.go:197:40000
 		columnRow[threadX] = column2
+//line tensor.go:198:40000
 	}
+//line tensor.go:199:40000
 }
 
 //go:noinline
-//line quern_gen.go:10963:1
+//line quern_gen.go:12119:1
 func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -10969,212 +12125,329 @@ func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows, columns
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:66:30000
+//line tensor.go:196:40000
+		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:69
 		*x = result0
-//line tensor.go:67:30000
+//line tensor.go:70:40000
 	}
-//line tensor.go:68:30000
+//line tensor.go:71:40000
 }
 
 //go:noinline
-//line quern_gen.go:10983:1
-func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+//line quern_gen.go:12139:1
+func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across int, tiles2 *[6144][8]kernel.BFloat16, a, b []kernel.BFloat16, stages int, size4 int32, size5, across2, rows3, size6, columns3, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234:30000
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+//line tensor.go:215
+		whole := (x.end - x.first) / depth
+		rest2 := x.end - x.first - whole*depth
+		start2 := x.first + t22*elements
+		t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+//line tensor.go:219
+		l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+//line tensor.go:224
+		if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+//line tensor.go:228
+			for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+//line tensor.go:228
+					r.Halt()
+				}
+//line tensor.go:229
+				to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+//line tensor.go:73:40000
+				t23 := to
+//line tensor.go:73:40000
+				_ = tiles2[t23]
+//line tensor.go:73:40000
+				t33 := tiles2[t23][:]
+//line tensor.go:74:40000
+				t5 := at
+//line tensor.go:75:40000
+				t6 := n2
+//line tensor.go:73:40000
+				partOf[kernel.BFloat16](t33, a, t5, t6)
+//line tensor.go:74:40000
+			}
+//line tensor.go:232
+			for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+//line tensor.go:232
+					r.Halt()
+				}
+//line tensor.go:233
+				to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+//line tensor.go:74:40000
+				t24 := to2
+//line tensor.go:74:40000
+				_ = tiles2[t24]
+//line tensor.go:74:40000
+				t34 := tiles2[t24][:]
+//line tensor.go:75:40000
+				t52 := at2
+//line tensor.go:76:40000
+				t62 := n2
+//line tensor.go:74:40000
+				partOf[kernel.BFloat16](t34, b, t52, t62)
+//line tensor.go:75:40000
+			}
+//line tensor.go:76:40000
+		}
+//line tensor.go:236
+		t8 := l
+//line tensor.go:237:40000
+		t9 := first5
+//line tensor.go:238:40000
+		t10 := first5 + int32(whole)
+//line tensor.go:239:40000
+		l2 := t8
+//line tensor.go:240:40000
+		first6 := t9
+//line tensor.go:241:40000
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+//line tensor.go:270:40000
+		first7 := first6
+//line tensor.go:271:40000
+		count2 := count
+//line tensor.go:270:40000
+		for step2 := int32(0); step2 < 2; step2++ {
+//line tensor.go:271:40000
+			if step2 >= first7 && step2 < count2 {
+//line tensor.go:272:40000
+				l4 := l3
+//line tensor.go:241:40000
+				to3 := int(step2%int32(stages)*size4 + l4.place)
+//line tensor.go:243:40000
+				t13 := size5 / across2
+//line tensor.go:244:40000
+				for i3 := 0; i3 < t13; i3++ {
+//line tensor.go:244:40000
+					if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+//line tensor.go:245:40000
+						to4 := to3 + i3*across2*8
+//line tensor.go:246:40000
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+//line tensor.go:71:40000
+						t25 := to4
+//line tensor.go:71:40000
+						_ = tiles2[t25]
+//line tensor.go:72:40000
+						t35 := at3
+//line tensor.go:71:40000
+						t43 := a[t35:]
+//line tensor.go:71:40000
+						tiles2[t25] = *(*[8]kernel.BFloat16)(t43)
+//line tensor.go:72:40000
+					}
+//line tensor.go:73:40000
+				}
+//line tensor.go:248:40000
+				t26 := size6 / across2
+//line tensor.go:249:40000
+				for i4 := 0; i4 < t26; i4++ {
+//line tensor.go:250:40000
+					if r.Halted() {
+//line tensor.go:248:40000
+						r.Halt()
+//line tensor.go:249:40000
+					}
+//line tensor.go:249:40000
+					if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+//line tensor.go:250:40000
+						to5 := to3 + (rows3+i4*across2)*8
+//line tensor.go:251:40000
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+//line tensor.go:72:40000
+						t27 := to5
+//line tensor.go:72:40000
+						_ = tiles2[t27]
+//line tensor.go:73:40000
+						t36 := at4
+//line tensor.go:72:40000
+						t44 := b[t36:]
+//line tensor.go:72:40000
+						tiles2[t27] = *(*[8]kernel.BFloat16)(t44)
+//line tensor.go:73:40000
+					}
+//line tensor.go:74:40000
+				}
+//line tensor.go:253:40000
+				l4.a += size7
+//line tensor.go:254:40000
+				l4.b += size7
+//line tensor.go:255:40000
+			}
+//line tensor.go:256:40000
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-//line tensor.go:235:30000
-		countRow[threadX] = count
-//line tensor.go:236:30000
+//line tensor.go:280:40000
+		t37 := count2
+//line tensor.go:281:40000
+		countRow[threadX] = count2
+//line tensor.go:282:40000
+		t3Row[threadX] = t37
+//line tensor.go:283:40000
 	}
-//line tensor.go:237:30000
+//line tensor.go:284:40000
 }
 
 //go:noinline
-//line quern_gen.go:11004:1
-func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.BFloat16, start3, elements, stepA, lda int, a []kernel.BFloat16, t43, stepB, ldb int, b []kernel.BFloat16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
+//line quern_gen.go:12320:1
+func quernRow4TensorBF16(r *host.Run, ls []loading, first8 int, counts []int32, fas, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, stages2 int, size9 int32, size10, across3, rows4, lda, elements int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, size11, columns4, ldb int, b []kernel.BFloat16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
-				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:68:30000
-					t13 := place
-//line tensor.go:69
-					t23 := at2
-//line tensor.go:68:30000
-					t33 := a[t23:]
-//line tensor.go:68:30000
-					*t13 = *(*[8]kernel.BFloat16)(t33)
-//line tensor.go:69
-				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215:30000
-					}
-//line tensor.go:216:30000
-					n3 := n2
-//line tensor.go:70
-					t14 := place
-//line tensor.go:70
-					t24 := t14[:]
-					t42 := at2
-//line tensor.go:72:30000
-					t5 := n3
-//line tensor.go:70
-					partOf[kernel.BFloat16](t24, a, t42, t5)
-				}
-//line tensor.go:72:30000
-			}
-//line tensor.go:219:30000
-			for i2 := 0; i2 < t43; i2++ {
-//line tensor.go:220:30000
-				if r.Halted() {
-//line tensor.go:219:30000
-					r.Halt()
-//line tensor.go:220:30000
-				}
-//line tensor.go:220:30000
-				l2 := at + i2*32
-//line tensor.go:221:30000
-				t52 := to
-//line tensor.go:222:30000
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221:30000
-				_ = t52[t6]
-//line tensor.go:221:30000
-				place2 := &t52[t6]
-//line tensor.go:222:30000
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-//line tensor.go:223:30000
-				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:69
-					t15 := place2
-					t25 := at3
-//line tensor.go:69
-					t34 := b[t25:]
-//line tensor.go:69
-					*t15 = *(*[8]kernel.BFloat16)(t34)
-				} else {
-//line tensor.go:225:30000
-					n4 := 0
-//line tensor.go:226:30000
-					if x.column+l2 < x.n {
-//line tensor.go:227:30000
-						n4 = x.end - k2
-//line tensor.go:228:30000
-					}
-//line tensor.go:229:30000
-					n5 := n4
-//line tensor.go:71
-					t16 := place2
-//line tensor.go:71
-					t26 := t16[:]
-//line tensor.go:72:30000
-					t44 := at3
-//line tensor.go:73:30000
-					t53 := n5
-//line tensor.go:71
-					partOf[kernel.BFloat16](t26, b, t44, t53)
-//line tensor.go:72:30000
-				}
-//line tensor.go:73:30000
-			}
-//line tensor.go:74:30000
-		}
-//line tensor.go:75:30000
-	}
-//line tensor.go:76:30000
-}
-
-//go:noinline
-//line quern_gen.go:11138:1
-func quernRow5TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
-	for threadX := range 256 {
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247
+//line tensor.go:283:40000
+		if step+2 < count2 {
+//line tensor.go:284:40000
+			l5 := l3
+//line tensor.go:285:40000
+			step3 := step + 2
+//line tensor.go:241:40000
+			to6 := int(step3%int32(stages2)*size9 + l5.place)
+//line tensor.go:243:40000
+			t14 := size10 / across3
+//line tensor.go:244:40000
+			for i5 := 0; i5 < t14; i5++ {
+//line tensor.go:244:40000
+				if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+//line tensor.go:245:40000
+					to7 := to6 + i5*across3*8
+//line tensor.go:246:40000
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+//line tensor.go:71:40000
+					t28 := to7
+//line tensor.go:71:40000
+					_ = tiles2[t28]
+//line tensor.go:72:40000
+					t38 := at5
+//line tensor.go:71:40000
+					t45 := a[t38:]
+//line tensor.go:71:40000
+					tiles2[t28] = *(*[8]kernel.BFloat16)(t45)
+//line tensor.go:72:40000
+				}
+//line tensor.go:73:40000
+			}
+//line tensor.go:248:40000
+			t29 := size11 / across3
+//line tensor.go:249:40000
+			for i6 := 0; i6 < t29; i6++ {
+//line tensor.go:250:40000
+				if r.Halted() {
+//line tensor.go:248:40000
+					r.Halt()
+//line tensor.go:249:40000
+				}
+//line tensor.go:249:40000
+				if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+//line tensor.go:250:40000
+					to8 := to6 + (rows4+i6*across3)*8
+//line tensor.go:251:40000
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+//line tensor.go:72:40000
+					t210 := to8
+//line tensor.go:72:40000
+					_ = tiles2[t210]
+//line tensor.go:73:40000
+					t39 := at6
+//line tensor.go:72:40000
+					t46 := b[t39:]
+//line tensor.go:72:40000
+					tiles2[t210] = *(*[8]kernel.BFloat16)(t46)
+//line tensor.go:73:40000
+				}
+//line tensor.go:74:40000
+			}
+//line tensor.go:253:40000
+			l5.a += size7
+//line tensor.go:254:40000
+			l5.b += size7
+//line tensor.go:255:40000
+		}
+//line tensor.go:289
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
+		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11152:1
-func quernRow6TensorBF16(r *host.Run, givens []*[8]kernel.BFloat16, first7, start4, start5 int, t62 [][8]kernel.BFloat16) {
-	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
+//line quern_gen.go:12407:1
+func quernRow5TensorBF16(r *host.Run, as []int, first9 int, bs []int, stage, start3, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := (threadX + first9) >> 5
+		t15 := warp / 4 * 64
+		lane := (threadX + first9) & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+//line tensor.go:292
+		a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		aRow[threadX] = a2
+		bRow[threadX] = b2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:12427:1
+func quernRow6TensorBF16(r *host.Run, as []int, first10 int, givens []*[8]kernel.BFloat16, start4 int, t47 [][8]kernel.BFloat16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252
-		_ = t62[t7]
-//line tensor.go:252
-		given := &t62[t7]
+		a2 := aRow[threadX]
+//line tensor.go:295
+		t53 := a2 + start4
+//line tensor.go:295
+		_ = t47[t53]
+//line tensor.go:295
+		given := &t47[t53]
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11172:1
-func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+//line quern_gen.go:12445:1
+func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first11 int, words, words2, words3, words4 []uint32, start5, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -11182,94 +12455,84 @@ func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252
-		fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+//line tensor.go:295
+		fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11192:1
-func quernRow8TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.BFloat16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
+//line quern_gen.go:12465:1
+func quernRow8TensorBF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.BFloat16, start6 int, t11 [][8]kernel.BFloat16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255
-		_ = fb[t132][t142]
-//line tensor.go:255
-		_ = fb[t152][t162]
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255
-		_ = t172[t18]
-//line tensor.go:255
-		given2 := &t172[t18]
+		b2 := bRow[threadX]
+//line tensor.go:298
+		t122 := b2 + start6
+//line tensor.go:298
+		_ = t11[t122]
+//line tensor.go:298
+		given2 := &t11[t122]
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11217:1
-func quernRow9TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+//line quern_gen.go:12483:1
+func quernRow9TensorBF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], first13 int, words5, words6, words7, words8 []uint32, start7, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255
-		fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:255
-		fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+//line tensor.go:298
+		fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11239:1
-func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+//line quern_gen.go:12503:1
+func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], t18s []kernel.MatrixA[kernel.BFloat16], t19s []kernel.MatrixB[kernel.BFloat16], t20s []kernel.Accumulator[float32], start8, start9, i8, start10, start11, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+//line tensor.go:302
+		b3 := fb[start8][start9]
+		*t18 = fa[start8][i8]
+//line tensor.go:303
+		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
+//line tensor.go:303
+		*t20 = sum[i8][j2]
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:11267:1
-func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+//line quern_gen.go:12530:1
+func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2, sums3, sums4, sums5 []float32, i8, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -11277,80 +12540,156 @@ func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+//line tensor.go:303
+		sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:11289:1
-func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+//line quern_gen.go:12550:1
+func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC, ldc, t30 int, c []float32, alpha float32, t31 int, beta float32, post, ldr, stepR int, bias, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		warp := (threadX + first16) >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := (threadX+first16)&31&3<<1 + 0
+		at7 := (threadX + first16) & 31 & 3 << 1
+//line tensor.go:310:40000
+		t252 := x.row + t15
+//line tensor.go:311:40000
+		t262 := x.column + t211
+//line tensor.go:312:40000
+		row3 := t252
+//line tensor.go:313:40000
+		column3 := t262
+//line tensor.go:314:40000
+		switch {
+//line tensor.go:315:40000
+		default:
+//line tensor.go:311:40000
+			if result {
+//line tensor.go:312:40000
+				column3 += result03
+//line tensor.go:313:40000
+				columns5 := x.n - column3
+//line tensor.go:314:40000
+				for i9 := 0; i9 < 4; i9++ {
+//line tensor.go:315:40000
+					for half := 0; half < 2; half++ {
+//line tensor.go:316:40000
+						t282 := 2 * half
+//line tensor.go:317:40000
+						result04 := (threadX+first16)&31>>2 + t282>>1<<3
+//line tensor.go:318:40000
+						row4 := row3 + i9*16 + result04
+//line tensor.go:319:40000
+						if row4 < x.m {
+//line tensor.go:317:40000
+							pair := (x.matrix*stepC + row4*ldc + column3) / 2
+//line tensor.go:318:40000
+							for j3 := 0; j3 < t30; j3++ {
+//line tensor.go:319:40000
+								if r.Halted() {
+//line tensor.go:318:40000
+									r.Halt()
+//line tensor.go:319:40000
+								}
+//line tensor.go:319:40000
+								if j3*8 < columns5 {
+//line tensor.go:320
+									pair2 := pair + j3*4
+//line tensor.go:320
+									v := sum[i9][j3][2*half]
+//line tensor.go:320
+									w := sum[i9][j3][2*half+1]
+//line tensor.go:78:40000
+									t212 := 2 * pair2
+//line tensor.go:78:40000
+									_ = c[t212]
+//line tensor.go:79:40000
+									t48 := 2*pair2 + 1
+//line tensor.go:78:40000
+									_ = c[t48]
+//line tensor.go:79:40000
+									t54 := alpha * v
+//line tensor.go:80:40000
+									t63 := alpha * w
+//line tensor.go:78:40000
+									c[t212] = t54
+//line tensor.go:78:40000
+									c[t48] = t63
+//line tensor.go:79:40000
+								}
+//line tensor.go:80:40000
+							}
+//line tensor.go:81:40000
+						}
+//line tensor.go:82:40000
+					}
+//line tensor.go:83:40000
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:73:30000
-					t19 := *x
-//line tensor.go:74:30000
-					t28 := row3
-//line tensor.go:75:30000
-					t36 := column3
-//line tensor.go:76:30000
-					t46 := v
-//line tensor.go:73:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:74:30000
-				}
-//line tensor.go:75:30000
+//line tensor.go:84:40000
+				break
+//line tensor.go:85:40000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+//line tensor.go:329:40000
+			for i10 := 0; i10 < 4; i10++ {
+//line tensor.go:330:40000
+				for j4 := 0; j4 < t31; j4++ {
+//line tensor.go:331:40000
+					if r.Halted() {
+//line tensor.go:330:40000
+						r.Halt()
+//line tensor.go:331:40000
+					}
+//line tensor.go:331:40000
+					for e := 0; e < 4; e++ {
+//line tensor.go:332:40000
+						t322 := e
+//line tensor.go:333:40000
+						result05 := (threadX+first16)&31>>2 + t322>>1<<3
+//line tensor.go:334:40000
+						row5 := row3 + i10*16 + result05
+//line tensor.go:335:40000
+						t342 := e
+//line tensor.go:336:40000
+						result06 := at7 + t342&1
+//line tensor.go:337:40000
+						column4 := column3 + j4*8 + result06
+//line tensor.go:332:40000
+						v2 := sum[0][j4][e]
+//line tensor.go:76:40000
+						t16 := *x
+//line tensor.go:77:40000
+						t213 := row5
+//line tensor.go:78:40000
+						t310 := column4
+//line tensor.go:79:40000
+						t49 := v2
+//line tensor.go:76:40000
+						putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+//line tensor.go:77:40000
+					}
+//line tensor.go:78:40000
+				}
+//line tensor.go:336:40000
+				sum[0] = sum[1]
+//line tensor.go:337:40000
+				sum[1] = sum[2]
+//line tensor.go:338:40000
+				sum[2] = sum[3]
+//line tensor.go:339
+			}
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:11354:1
+//line quern_gen.go:12693:1
 func quernPlainTensorBF16Wide(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -11380,331 +12719,339 @@ func quernHostTensorBF16Wide(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 256 - 1) / 256
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.BFloat16
-	lines2 := host.Shared[[9216][8]kernel.BFloat16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.BFloat16
+	tiles2 := host.Shared[[9216][8]kernel.BFloat16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 2
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.BFloat16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.BFloat16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.BFloat16
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.BFloat16
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.BFloat16
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.BFloat16
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183
-		t3 = max(size/part, 1)
+//line tensor.go:192:40000
+		t3 = max(size/size2, 1)
+//line tensor.go:193:40000
 		parts = t3
+//line tensor.go:194:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184
-		t4 = blockX % size2
+//line tensor.go:193:40000
+		t4 = blockX % size3
+//line tensor.go:194:40000
 		for threadZ := range 1 {
+//line tensor.go:195:40000
 			for threadY := range 1 {
+//line tensor.go:196:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:197:40000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:198:40000
 				quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2)
+//line tensor.go:199:40000
 			}
+//line tensor.go:200:40000
 		}
+//line tensor.go:201:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185
-		rest = blockX / size2
+//line tensor.go:194:40000
+		rest = blockX / size3
+//line tensor.go:195:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186
-		first2 = rest % parts * part
-		start := min(first2+part, k)
+//line tensor.go:195:40000
+		first2 = rest % parts * part * 8
+//line tensor.go:196:40000
+		start := min(first2+size2, k)
+//line tensor.go:197:40000
 		for threadZ := range 1 {
+//line tensor.go:198:40000
 			for threadY := range 1 {
+//line tensor.go:199:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:200:40000
 				first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:201:40000
 				quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+//line tensor.go:202:40000
 			}
-//line tensor.go:194:30000
+//line tensor.go:203:40000
 		}
-//line tensor.go:195:30000
+//line tensor.go:204:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:83:30000
-		lines = lines2[:]
-//line tensor.go:235:30000
-		step = -2
-//line tensor.go:236:30000
+//line tensor.go:87:40000
+		tiles = tiles2[:]
+//line tensor.go:280:40000
+		step = 0
+//line tensor.go:281:40000
 		for threadZ := range 1 {
-//line tensor.go:237:30000
+//line tensor.go:282:40000
 			for threadY := range 1 {
-//line tensor.go:238:30000
+//line tensor.go:283:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
+//line tensor.go:284:40000
 				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorBF16Wide(r, xs, first4, counts, sums, size3)
-//line tensor.go:241
+//line tensor.go:285:40000
+				quernRow3TensorBF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7)
+//line tensor.go:286:40000
 			}
+//line tensor.go:287:40000
 		}
-		for ; step < counts[0]; step++ {
+//line tensor.go:288:40000
+		for ; step < t3s[0]; step++ {
+//line tensor.go:289
 			if r.Halted() {
-//line tensor.go:235:30000
+//line tensor.go:280:40000
 				r.Halt()
-//line tensor.go:236:30000
+//line tensor.go:281:40000
 			}
-//line tensor.go:236:30000
-			if step >= 0 {
-//line tensor.go:237:30000
-			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241
-			start2 := next % 3 * size4
-			start3 := next * 8
+//line tensor.go:290
+			stage = int(step%3) * size8
+			kk = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4TensorBF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow4TensorBF16Wide(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7)
 				}
 			}
-//line tensor.go:244
-			if step >= 0 {
-				t54 = step % 3 * size4
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245
-				from = lines[t54:]
-//line tensor.go:249
-				kk = 0
+			for ; kk < 4; kk++ {
+				if r.Halted() {
+//line tensor.go:291
+					r.Halt()
+				}
+//line tensor.go:294
+				i7 = 0
+				start3 := kk * 2
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5TensorBF16Wide(r, fas, first6, fbs)
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorBF16Wide(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				for ; kk < 4; kk++ {
+				for ; i7 < 4; i7++ {
+//line tensor.go:295
+					t47 = tiles
+					start4 := i7 * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorBF16Wide(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+//line tensor.go:306:40000
+					for threadZ := range 1 {
+//line tensor.go:307:40000
+						for threadY := range 1 {
+//line tensor.go:308:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:309:40000
+							first11 := (threadZ*1 + threadY) * 256
+//line tensor.go:310:40000
+							quernRow7TensorBF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7)
+//line tensor.go:311:40000
+						}
+//line tensor.go:312:40000
+					}
+//line tensor.go:313:40000
+				}
+//line tensor.go:297
+				j = 0
+				for ; j < t102; j++ {
+//line tensor.go:298
+					t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorBF16Wide(r, bs, first12, givens2, start6, t11)
+						}
+//line tensor.go:306:40000
+					}
+//line tensor.go:307:40000
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:308:40000
+					start7 := kk % 2
+//line tensor.go:309:40000
+					for threadZ := range 1 {
+//line tensor.go:310:40000
+						for threadY := range 1 {
+//line tensor.go:311:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:312:40000
+							first13 := (threadZ*1 + threadY) * 256
+//line tensor.go:313:40000
+							quernRow9TensorBF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j)
+//line tensor.go:314:40000
+						}
+//line tensor.go:315:40000
+					}
+//line tensor.go:316:40000
+				}
+//line tensor.go:300
+				i8 = 0
+				for ; i8 < 4; i8++ {
 					if r.Halted() {
-//line tensor.go:249
+//line tensor.go:300
 						r.Halt()
 					}
-//line tensor.go:250
-					now = kk % 2
-					i3 = 0
-					for ; i3 < 4; i3++ {
-//line tensor.go:252
-						t62 = from
-						start4 := i3 * 16
-						start5 := kk * 2
+//line tensor.go:301
+					j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+//line tensor.go:306:40000
+						start11 := j2%2*2 + 1
+//line tensor.go:307:40000
+						for threadZ := range 1 {
+//line tensor.go:308:40000
+							for threadY := range 1 {
+//line tensor.go:309:40000
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:310:40000
+								first14 := (threadZ*1 + threadY) * 256
+//line tensor.go:311:40000
+								quernRow10TensorBF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+//line tensor.go:312:40000
+							}
+//line tensor.go:313:40000
+						}
+//line tensor.go:303
+						host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
 						for threadZ := range 1 {
 							for threadY := range 1 {
+//line tensor.go:306:40000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorBF16Wide(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+//line tensor.go:307:40000
+								first15 := (threadZ*1 + threadY) * 256
+//line tensor.go:308:40000
+								quernRow11TensorBF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+//line tensor.go:309:40000
 							}
-//line tensor.go:261:30000
+//line tensor.go:310:40000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorBF16Wide(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
-							}
-//line tensor.go:269:30000
-						}
-//line tensor.go:270:30000
+//line tensor.go:311:40000
 					}
-//line tensor.go:254
-					j = 0
-					for ; j < t122; j++ {
-						if r.Halted() {
-//line tensor.go:254
-							r.Halt()
-						}
-//line tensor.go:255
-						t132 = now
-						t142 = 2 * j
-						t152 = now
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorBF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
-							}
-//line tensor.go:268:30000
-						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorBF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
-							}
-//line tensor.go:276:30000
-						}
-//line tensor.go:277:30000
-					}
-//line tensor.go:257
-					i4 = 0
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257
-							r.Halt()
-						}
-//line tensor.go:258
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorBF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:259:30000
-							host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorBF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:267:30000
-						}
-//line tensor.go:268:30000
-					}
-//line tensor.go:269:30000
+//line tensor.go:312:40000
 				}
-//line tensor.go:270:30000
+//line tensor.go:313:40000
 			}
-//line tensor.go:271:30000
+//line tensor.go:314:40000
 		}
-//line tensor.go:272:30000
+//line tensor.go:315:40000
 		for threadZ := range 1 {
-//line tensor.go:273:30000
+//line tensor.go:316:40000
 			for threadY := range 1 {
-//line tensor.go:274:30000
+//line tensor.go:317:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorBF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+//line tensor.go:318:40000
+				first16 := (threadZ*1 + threadY) * 256
+//line tensor.go:319:40000
+				quernRow12TensorBF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
+//line tensor.go:320
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:11692:1
+//line quern_gen.go:13033:1
 func quernRow1TensorBF16Wide(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184
+//line tensor.go:193:40000
 		row, column := tileOf(t4, t1, t2)
+//line tensor.go:194:40000
 		row2 := row
+//line tensor.go:195:40000
 		column2 := column
+//line tensor.go:196:40000
 		rowRow[threadX] = row2
+//line tensor.go:197:40000
 		columnRow[threadX] = column2
+//line tensor.go:198:40000
 	}
+//line tensor.go:199:40000
 }
 
 //go:noinline
-//line quern_gen.go:11708:1
+//line quern_gen.go:13055:1
 func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -11714,216 +13061,329 @@ func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, col
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:82:30000
+//line tensor.go:196:40000
+		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:86:40000
 		*x = result0
-//line tensor.go:83:30000
+//line tensor.go:87:40000
 	}
-//line tensor.go:84:30000
+//line tensor.go:88:40000
 }
 
 //go:noinline
-//line quern_gen.go:11728:1
-func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+//line quern_gen.go:13075:1
+func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across int, tiles2 *[9216][8]kernel.BFloat16, a, b []kernel.BFloat16, stages int, size4 int32, size5, across2, rows3, size6, columns3, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234:30000
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+//line tensor.go:215
+		whole := (x.end - x.first) / depth
+		rest2 := x.end - x.first - whole*depth
+		start2 := x.first + t22*elements
+		t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+//line tensor.go:219
+		l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+//line tensor.go:224
+		if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+//line tensor.go:228
+			for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+//line tensor.go:228
+					r.Halt()
+				}
+//line tensor.go:229
+				to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+//line tensor.go:90:40000
+				t23 := to
+//line tensor.go:90:40000
+				_ = tiles2[t23]
+//line tensor.go:90:40000
+				t33 := tiles2[t23][:]
+//line tensor.go:91:40000
+				t5 := at
+//line tensor.go:92:40000
+				t6 := n2
+//line tensor.go:90:40000
+				partOf[kernel.BFloat16](t33, a, t5, t6)
+//line tensor.go:91:40000
+			}
+//line tensor.go:232
+			for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+//line tensor.go:232
+					r.Halt()
+				}
+//line tensor.go:233
+				to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+//line tensor.go:91:40000
+				t24 := to2
+//line tensor.go:91:40000
+				_ = tiles2[t24]
+//line tensor.go:91:40000
+				t34 := tiles2[t24][:]
+//line tensor.go:92:40000
+				t52 := at2
+//line tensor.go:93:40000
+				t62 := n2
+//line tensor.go:91:40000
+				partOf[kernel.BFloat16](t34, b, t52, t62)
+//line tensor.go:92:40000
+			}
+//line tensor.go:93:40000
+		}
+//line tensor.go:236
+		t8 := l
+//line tensor.go:237:40000
+		t9 := first5
+//line tensor.go:238:40000
+		t10 := first5 + int32(whole)
+//line tensor.go:239:40000
+		l2 := t8
+//line tensor.go:240:40000
+		first6 := t9
+//line tensor.go:241:40000
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+//line tensor.go:270:40000
+		first7 := first6
+//line tensor.go:271:40000
+		count2 := count
+//line tensor.go:270:40000
+		for step2 := int32(0); step2 < 2; step2++ {
+//line tensor.go:271:40000
+			if step2 >= first7 && step2 < count2 {
+//line tensor.go:272:40000
+				l4 := l3
+//line tensor.go:241:40000
+				to3 := int(step2%int32(stages)*size4 + l4.place)
+//line tensor.go:243:40000
+				t13 := size5 / across2
+//line tensor.go:244:40000
+				for i3 := 0; i3 < t13; i3++ {
+//line tensor.go:244:40000
+					if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+//line tensor.go:245:40000
+						to4 := to3 + i3*across2*8
+//line tensor.go:246:40000
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+//line tensor.go:88:40000
+						t25 := to4
+//line tensor.go:88:40000
+						_ = tiles2[t25]
+//line tensor.go:89:40000
+						t35 := at3
+//line tensor.go:88:40000
+						t43 := a[t35:]
+//line tensor.go:88:40000
+						tiles2[t25] = *(*[8]kernel.BFloat16)(t43)
+//line tensor.go:89:40000
+					}
+//line tensor.go:90:40000
+				}
+//line tensor.go:248:40000
+				t26 := size6 / across2
+//line tensor.go:249:40000
+				for i4 := 0; i4 < t26; i4++ {
+//line tensor.go:250:40000
+					if r.Halted() {
+//line tensor.go:248:40000
+						r.Halt()
+//line tensor.go:249:40000
+					}
+//line tensor.go:249:40000
+					if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+//line tensor.go:250:40000
+						to5 := to3 + (rows3+i4*across2)*8
+//line tensor.go:251:40000
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+//line tensor.go:89:40000
+						t27 := to5
+//line tensor.go:89:40000
+						_ = tiles2[t27]
+//line tensor.go:90:40000
+						t36 := at4
+//line tensor.go:89:40000
+						t44 := b[t36:]
+//line tensor.go:89:40000
+						tiles2[t27] = *(*[8]kernel.BFloat16)(t44)
+//line tensor.go:90:40000
+					}
+//line tensor.go:91:40000
+				}
+//line tensor.go:253:40000
+				l4.a += size7
+//line tensor.go:254:40000
+				l4.b += size7
+//line tensor.go:255:40000
+			}
+//line tensor.go:256:40000
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-//line tensor.go:235:30000
-		countRow[threadX] = count
-//line tensor.go:236:30000
+//line tensor.go:280:40000
+		t37 := count2
+//line tensor.go:281:40000
+		countRow[threadX] = count2
+//line tensor.go:282:40000
+		t3Row[threadX] = t37
+//line tensor.go:283:40000
 	}
-//line tensor.go:237:30000
+//line tensor.go:284:40000
 }
 
 //go:noinline
-//line quern_gen.go:11749:1
-func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.BFloat16, start3, elements, stepA, lda int, a []kernel.BFloat16, t43, stepB, ldb int, b []kernel.BFloat16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
+//line quern_gen.go:13256:1
+func quernRow4TensorBF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, stages2 int, size9 int32, size10, across3, rows4, lda, elements int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, size11, columns4, ldb int, b []kernel.BFloat16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
-				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:84:30000
-					t13 := place
-//line tensor.go:85:30000
-					t23 := at2
-//line tensor.go:84:30000
-					t33 := a[t23:]
-//line tensor.go:84:30000
-					*t13 = *(*[8]kernel.BFloat16)(t33)
-//line tensor.go:85:30000
-				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215:30000
-					}
-//line tensor.go:216:30000
-					n3 := n2
-//line tensor.go:86:30000
-					t14 := place
-//line tensor.go:86:30000
-					t24 := t14[:]
-//line tensor.go:87:30000
-					t42 := at2
-//line tensor.go:88:30000
-					t5 := n3
-//line tensor.go:86:30000
-					partOf[kernel.BFloat16](t24, a, t42, t5)
-//line tensor.go:87:30000
-				}
-//line tensor.go:88:30000
-			}
-//line tensor.go:219:30000
-			for i2 := 0; i2 < t43; i2++ {
-//line tensor.go:220:30000
-				if r.Halted() {
-//line tensor.go:219:30000
-					r.Halt()
-//line tensor.go:220:30000
-				}
-//line tensor.go:220:30000
-				l2 := at + i2*32
-//line tensor.go:221:30000
-				t52 := to
-//line tensor.go:222:30000
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221:30000
-				_ = t52[t6]
-//line tensor.go:221:30000
-				place2 := &t52[t6]
-//line tensor.go:222:30000
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-//line tensor.go:223:30000
-				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:85:30000
-					t15 := place2
-//line tensor.go:86:30000
-					t25 := at3
-//line tensor.go:85:30000
-					t34 := b[t25:]
-//line tensor.go:85:30000
-					*t15 = *(*[8]kernel.BFloat16)(t34)
-//line tensor.go:86:30000
-				} else {
-//line tensor.go:225:30000
-					n4 := 0
-//line tensor.go:226:30000
-					if x.column+l2 < x.n {
-//line tensor.go:227:30000
-						n4 = x.end - k2
-//line tensor.go:228:30000
-					}
-//line tensor.go:229:30000
-					n5 := n4
-//line tensor.go:87:30000
-					t16 := place2
-//line tensor.go:87:30000
-					t26 := t16[:]
-//line tensor.go:88:30000
-					t44 := at3
-//line tensor.go:89:30000
-					t53 := n5
-//line tensor.go:87:30000
-					partOf[kernel.BFloat16](t26, b, t44, t53)
-//line tensor.go:88:30000
-				}
-//line tensor.go:89:30000
-			}
-//line tensor.go:90:30000
-		}
-//line tensor.go:91:30000
-	}
-//line tensor.go:92:30000
-}
-
-//go:noinline
-//line quern_gen.go:11887:1
-func quernRow5TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
-	for threadX := range 256 {
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247
+//line tensor.go:283:40000
+		if step+2 < count2 {
+//line tensor.go:284:40000
+			l5 := l3
+//line tensor.go:285:40000
+			step3 := step + 2
+//line tensor.go:241:40000
+			to6 := int(step3%int32(stages2)*size9 + l5.place)
+//line tensor.go:243:40000
+			t14 := size10 / across3
+//line tensor.go:244:40000
+			for i5 := 0; i5 < t14; i5++ {
+//line tensor.go:244:40000
+				if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+//line tensor.go:245:40000
+					to7 := to6 + i5*across3*8
+//line tensor.go:246:40000
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+//line tensor.go:88:40000
+					t28 := to7
+//line tensor.go:88:40000
+					_ = tiles2[t28]
+//line tensor.go:89:40000
+					t38 := at5
+//line tensor.go:88:40000
+					t45 := a[t38:]
+//line tensor.go:88:40000
+					tiles2[t28] = *(*[8]kernel.BFloat16)(t45)
+//line tensor.go:89:40000
+				}
+//line tensor.go:90:40000
+			}
+//line tensor.go:248:40000
+			t29 := size11 / across3
+//line tensor.go:249:40000
+			for i6 := 0; i6 < t29; i6++ {
+//line tensor.go:250:40000
+				if r.Halted() {
+//line tensor.go:248:40000
+					r.Halt()
+//line tensor.go:249:40000
+				}
+//line tensor.go:249:40000
+				if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+//line tensor.go:250:40000
+					to8 := to6 + (rows4+i6*across3)*8
+//line tensor.go:251:40000
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+//line tensor.go:89:40000
+					t210 := to8
+//line tensor.go:89:40000
+					_ = tiles2[t210]
+//line tensor.go:90:40000
+					t39 := at6
+//line tensor.go:89:40000
+					t46 := b[t39:]
+//line tensor.go:89:40000
+					tiles2[t210] = *(*[8]kernel.BFloat16)(t46)
+//line tensor.go:90:40000
+				}
+//line tensor.go:91:40000
+			}
+//line tensor.go:253:40000
+			l5.a += size7
+//line tensor.go:254:40000
+			l5.b += size7
+//line tensor.go:255:40000
+		}
+//line tensor.go:289
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
+		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11901:1
-func quernRow6TensorBF16Wide(r *host.Run, givens []*[8]kernel.BFloat16, first7, start4, start5 int, t62 [][8]kernel.BFloat16) {
-	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
+//line quern_gen.go:13343:1
+func quernRow5TensorBF16Wide(r *host.Run, as []int, first9 int, bs []int, stage, start3, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := (threadX + first9) >> 5
+		t15 := warp / 4 * 64
+		lane := (threadX + first9) & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+//line tensor.go:292
+		a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		aRow[threadX] = a2
+		bRow[threadX] = b2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:13363:1
+func quernRow6TensorBF16Wide(r *host.Run, as []int, first10 int, givens []*[8]kernel.BFloat16, start4 int, t47 [][8]kernel.BFloat16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252
-		_ = t62[t7]
-//line tensor.go:252
-		given := &t62[t7]
+		a2 := aRow[threadX]
+//line tensor.go:295
+		t53 := a2 + start4
+//line tensor.go:295
+		_ = t47[t53]
+//line tensor.go:295
+		given := &t47[t53]
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11921:1
-func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+//line quern_gen.go:13381:1
+func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first11 int, words, words2, words3, words4 []uint32, start5, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -11931,94 +13391,84 @@ func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFlo
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252
-		fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+//line tensor.go:295
+		fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11941:1
-func quernRow8TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.BFloat16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
+//line quern_gen.go:13401:1
+func quernRow8TensorBF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.BFloat16, start6 int, t11 [][8]kernel.BFloat16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255
-		_ = fb[t132][t142]
-//line tensor.go:255
-		_ = fb[t152][t162]
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255
-		_ = t172[t18]
-//line tensor.go:255
-		given2 := &t172[t18]
+		b2 := bRow[threadX]
+//line tensor.go:298
+		t122 := b2 + start6
+//line tensor.go:298
+		_ = t11[t122]
+//line tensor.go:298
+		given2 := &t11[t122]
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11966:1
-func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+//line quern_gen.go:13419:1
+func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], first13 int, words5, words6, words7, words8 []uint32, start7, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255
-		fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:255
-		fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+//line tensor.go:298
+		fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:11988:1
-func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+//line quern_gen.go:13439:1
+func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], t18s []kernel.MatrixA[kernel.BFloat16], t19s []kernel.MatrixB[kernel.BFloat16], t20s []kernel.Accumulator[float32], start8, start9, i8, start10, start11, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+//line tensor.go:302
+		b3 := fb[start8][start9]
+		*t18 = fa[start8][i8]
+//line tensor.go:303
+		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
+//line tensor.go:303
+		*t20 = sum[i8][j2]
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12016:1
-func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+//line quern_gen.go:13466:1
+func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2, sums3, sums4, sums5 []float32, i8, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -12026,80 +13476,150 @@ func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+//line tensor.go:303
+		sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12038:1
-func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+//line quern_gen.go:13486:1
+func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC, ldc, t30 int, c []float32, alpha float32, t31 int, beta float32, post, ldr, stepR int, bias, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		warp := (threadX + first16) >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := (threadX+first16)&31&3<<1 + 0
+		at7 := (threadX + first16) & 31 & 3 << 1
+//line tensor.go:310:40000
+		t252 := x.row + t15
+//line tensor.go:311:40000
+		t262 := x.column + t211
+//line tensor.go:312:40000
+		row3 := t252
+//line tensor.go:313:40000
+		column3 := t262
+//line tensor.go:314:40000
+		switch {
+//line tensor.go:315:40000
+		default:
+//line tensor.go:311:40000
+			if result {
+//line tensor.go:312:40000
+				column3 += result03
+//line tensor.go:313:40000
+				columns5 := x.n - column3
+//line tensor.go:314:40000
+				for i9 := 0; i9 < 4; i9++ {
+//line tensor.go:315:40000
+					for half := 0; half < 2; half++ {
+//line tensor.go:316:40000
+						t282 := 2 * half
+//line tensor.go:317:40000
+						result04 := (threadX+first16)&31>>2 + t282>>1<<3
+//line tensor.go:318:40000
+						row4 := row3 + i9*16 + result04
+//line tensor.go:319:40000
+						if row4 < x.m {
+//line tensor.go:317:40000
+							pair := (x.matrix*stepC + row4*ldc + column3) / 2
+//line tensor.go:318:40000
+							for j3 := 0; j3 < t30; j3++ {
+//line tensor.go:319:40000
+								if r.Halted() {
+//line tensor.go:318:40000
+									r.Halt()
+//line tensor.go:319:40000
+								}
+//line tensor.go:319:40000
+								if j3*8 < columns5 {
+//line tensor.go:320
+									pair2 := pair + j3*4
+//line tensor.go:320
+									v := sum[i9][j3][2*half]
+//line tensor.go:320
+									w := sum[i9][j3][2*half+1]
+//line tensor.go:95
+									t212 := 2 * pair2
+//line tensor.go:95
+									_ = c[t212]
+									t48 := 2*pair2 + 1
+//line tensor.go:95
+									_ = c[t48]
+									t54 := alpha * v
+									t63 := alpha * w
+//line tensor.go:95
+									c[t212] = t54
+//line tensor.go:95
+									c[t48] = t63
+								}
+							}
+//line tensor.go:98:40000
+						}
+//line tensor.go:99:40000
+					}
+//line tensor.go:100:40000
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:89:30000
-					t19 := *x
-//line tensor.go:90:30000
-					t28 := row3
-//line tensor.go:91:30000
-					t36 := column3
-//line tensor.go:92:30000
-					t46 := v
-//line tensor.go:89:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:90:30000
-				}
-//line tensor.go:91:30000
+//line tensor.go:101:40000
+				break
+//line tensor.go:102:40000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+//line tensor.go:329:40000
+			for i10 := 0; i10 < 4; i10++ {
+//line tensor.go:330:40000
+				for j4 := 0; j4 < t31; j4++ {
+//line tensor.go:331:40000
+					if r.Halted() {
+//line tensor.go:330:40000
+						r.Halt()
+//line tensor.go:331:40000
+					}
+//line tensor.go:331:40000
+					for e := 0; e < 4; e++ {
+//line tensor.go:332:40000
+						t322 := e
+//line tensor.go:333:40000
+						result05 := (threadX+first16)&31>>2 + t322>>1<<3
+//line tensor.go:334:40000
+						row5 := row3 + i10*16 + result05
+//line tensor.go:335:40000
+						t342 := e
+//line tensor.go:336:40000
+						result06 := at7 + t342&1
+//line tensor.go:337:40000
+						column4 := column3 + j4*8 + result06
+//line tensor.go:332:40000
+						v2 := sum[0][j4][e]
+//line tensor.go:93:40000
+						t16 := *x
+//line tensor.go:94:40000
+						t213 := row5
+//line tensor.go:95
+						t310 := column4
+						t49 := v2
+//line tensor.go:93:40000
+						putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+//line tensor.go:94:40000
+					}
+//line tensor.go:95
+				}
+//line tensor.go:336:40000
+				sum[0] = sum[1]
+//line tensor.go:337:40000
+				sum[1] = sum[2]
+//line tensor.go:338:40000
+				sum[2] = sum[3]
+//line tensor.go:339
+			}
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:12103:1
+//line quern_gen.go:13623:1
 func quernPlainTensorTF32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -12129,331 +13649,339 @@ func quernHostTensorTF32(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*4 - 1
+	size2 := part * 4
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][4]float32
-	lines2 := host.Shared[[6144][4]float32](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][4]float32
+	tiles2 := host.Shared[[6144][4]float32](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 4
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][4]float32
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[float32]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][4]float32
-	givens := host.Scratch[*[4]float32](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][4]float32
+	givens := host.Scratch[*[4]float32](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][4]float32
-	givens2 := host.Scratch[*[4]float32](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][4]float32
+	givens2 := host.Scratch[*[4]float32](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[float32]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[float32]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[float32]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[float32]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183
-		t3 = max(size/part, 1)
+//line tensor.go:192:40000
+		t3 = max(size/size2, 1)
+//line tensor.go:193:40000
 		parts = t3
+//line tensor.go:194:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184
-		t4 = blockX % size2
+//line tensor.go:193:40000
+		t4 = blockX % size3
+//line tensor.go:194:40000
 		for threadZ := range 1 {
+//line tensor.go:195:40000
 			for threadY := range 1 {
+//line tensor.go:196:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:197:40000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:198:40000
 				quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2)
+//line tensor.go:199:40000
 			}
+//line tensor.go:200:40000
 		}
+//line tensor.go:201:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185
-		rest = blockX / size2
+//line tensor.go:194:40000
+		rest = blockX / size3
+//line tensor.go:195:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186
-		first2 = rest % parts * part
-		start := min(first2+part, k)
+//line tensor.go:195:40000
+		first2 = rest % parts * part * 4
+//line tensor.go:196:40000
+		start := min(first2+size2, k)
+//line tensor.go:197:40000
 		for threadZ := range 1 {
+//line tensor.go:198:40000
 			for threadY := range 1 {
+//line tensor.go:199:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:200:40000
 				first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:201:40000
 				quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+//line tensor.go:202:40000
 			}
-//line tensor.go:194:30000
+//line tensor.go:203:40000
 		}
-//line tensor.go:195:30000
+//line tensor.go:204:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:99:30000
-		lines = lines2[:]
-//line tensor.go:235:30000
-		step = -2
-//line tensor.go:236:30000
+//line tensor.go:104:40000
+		tiles = tiles2[:]
+//line tensor.go:280:40000
+		step = 0
+//line tensor.go:281:40000
 		for threadZ := range 1 {
-//line tensor.go:237:30000
+//line tensor.go:282:40000
 			for threadY := range 1 {
-//line tensor.go:238:30000
+//line tensor.go:283:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
+//line tensor.go:284:40000
 				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorTF32(r, xs, first4, counts, sums, size3)
-//line tensor.go:241
+//line tensor.go:285:40000
+				quernRow3TensorTF32(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7)
+//line tensor.go:286:40000
 			}
+//line tensor.go:287:40000
 		}
-		for ; step < counts[0]; step++ {
+//line tensor.go:288:40000
+		for ; step < t3s[0]; step++ {
+//line tensor.go:289
 			if r.Halted() {
-//line tensor.go:235:30000
+//line tensor.go:280:40000
 				r.Halt()
-//line tensor.go:236:30000
+//line tensor.go:281:40000
 			}
-//line tensor.go:236:30000
-			if step >= 0 {
-//line tensor.go:237:30000
-			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241
-			start2 := next % 3 * size4
-			start3 := next * 8
+//line tensor.go:290
+			stage = int(step%3) * size8
+			kk = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4TensorTF32(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow4TensorTF32(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7)
 				}
 			}
-//line tensor.go:244
-			if step >= 0 {
-				t54 = step % 3 * size4
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245
-				from = lines[t54:]
-//line tensor.go:249
-				kk = 0
+			for ; kk < 4; kk++ {
+				if r.Halted() {
+//line tensor.go:291
+					r.Halt()
+				}
+//line tensor.go:294
+				i7 = 0
+				start3 := kk * 2
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5TensorTF32(r, fas, first6, fbs)
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorTF32(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				for ; kk < 4; kk++ {
+				for ; i7 < 4; i7++ {
+//line tensor.go:295
+					t47 = tiles
+					start4 := i7 * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorTF32(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+//line tensor.go:306:40000
+					for threadZ := range 1 {
+//line tensor.go:307:40000
+						for threadY := range 1 {
+//line tensor.go:308:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:309:40000
+							first11 := (threadZ*1 + threadY) * 256
+//line tensor.go:310:40000
+							quernRow7TensorTF32(r, fas, first11, words, words2, words3, words4, start5, i7)
+//line tensor.go:311:40000
+						}
+//line tensor.go:312:40000
+					}
+//line tensor.go:313:40000
+				}
+//line tensor.go:297
+				j = 0
+				for ; j < t102; j++ {
+//line tensor.go:298
+					t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorTF32(r, bs, first12, givens2, start6, t11)
+						}
+//line tensor.go:306:40000
+					}
+//line tensor.go:307:40000
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:308:40000
+					start7 := kk % 2
+//line tensor.go:309:40000
+					for threadZ := range 1 {
+//line tensor.go:310:40000
+						for threadY := range 1 {
+//line tensor.go:311:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:312:40000
+							first13 := (threadZ*1 + threadY) * 256
+//line tensor.go:313:40000
+							quernRow9TensorTF32(r, fbs, first13, words5, words6, words7, words8, start7, j)
+//line tensor.go:314:40000
+						}
+//line tensor.go:315:40000
+					}
+//line tensor.go:316:40000
+				}
+//line tensor.go:300
+				i8 = 0
+				for ; i8 < 4; i8++ {
 					if r.Halted() {
-//line tensor.go:249
+//line tensor.go:300
 						r.Halt()
 					}
-//line tensor.go:250
-					now = kk % 2
-					i3 = 0
-					for ; i3 < 4; i3++ {
-//line tensor.go:252
-						t62 = from
-						start4 := i3 * 16
-						start5 := kk * 2
+//line tensor.go:301
+					j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+//line tensor.go:306:40000
+						start11 := j2%2*2 + 1
+//line tensor.go:307:40000
+						for threadZ := range 1 {
+//line tensor.go:308:40000
+							for threadY := range 1 {
+//line tensor.go:309:40000
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:310:40000
+								first14 := (threadZ*1 + threadY) * 256
+//line tensor.go:311:40000
+								quernRow10TensorTF32(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+//line tensor.go:312:40000
+							}
+//line tensor.go:313:40000
+						}
+//line tensor.go:303
+						host.MMATF32(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
 						for threadZ := range 1 {
 							for threadY := range 1 {
+//line tensor.go:306:40000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorTF32(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+//line tensor.go:307:40000
+								first15 := (threadZ*1 + threadY) * 256
+//line tensor.go:308:40000
+								quernRow11TensorTF32(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+//line tensor.go:309:40000
 							}
-//line tensor.go:261:30000
+//line tensor.go:310:40000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorTF32(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
-							}
-//line tensor.go:269:30000
-						}
-//line tensor.go:270:30000
+//line tensor.go:311:40000
 					}
-//line tensor.go:254
-					j = 0
-					for ; j < t122; j++ {
-						if r.Halted() {
-//line tensor.go:254
-							r.Halt()
-						}
-//line tensor.go:255
-						t132 = now
-						t142 = 2 * j
-						t152 = now
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorTF32(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
-							}
-//line tensor.go:268:30000
-						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorTF32(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
-							}
-//line tensor.go:276:30000
-						}
-//line tensor.go:277:30000
-					}
-//line tensor.go:257
-					i4 = 0
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257
-							r.Halt()
-						}
-//line tensor.go:258
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorTF32(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:259:30000
-							host.MMATF32(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorTF32(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:267:30000
-						}
-//line tensor.go:268:30000
-					}
-//line tensor.go:269:30000
+//line tensor.go:312:40000
 				}
-//line tensor.go:270:30000
+//line tensor.go:313:40000
 			}
-//line tensor.go:271:30000
+//line tensor.go:314:40000
 		}
-//line tensor.go:272:30000
+//line tensor.go:315:40000
 		for threadZ := range 1 {
-//line tensor.go:273:30000
+//line tensor.go:316:40000
 			for threadY := range 1 {
-//line tensor.go:274:30000
+//line tensor.go:317:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorTF32(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+//line tensor.go:318:40000
+				first16 := (threadZ*1 + threadY) * 256
+//line tensor.go:319:40000
+				quernRow12TensorTF32(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
+//line tensor.go:320
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:12441:1
+//line quern_gen.go:13963:1
 func quernRow1TensorTF32(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184
+//line tensor.go:193:40000
 		row, column := tileOf(t4, t1, t2)
+//line tensor.go:194:40000
 		row2 := row
+//line tensor.go:195:40000
 		column2 := column
+//line tensor.go:196:40000
 		rowRow[threadX] = row2
+//line tensor.go:197:40000
 		columnRow[threadX] = column2
+//line tensor.go:198:40000
 	}
+//line tensor.go:199:40000
 }
 
 //go:noinline
-//line quern_gen.go:12457:1
+//line quern_gen.go:13985:1
 func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -12463,216 +13991,329 @@ func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows, columns
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:98:30000
+//line tensor.go:196:40000
+		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:103:40000
 		*x = result0
-//line tensor.go:99:30000
+//line tensor.go:104:40000
 	}
-//line tensor.go:100:30000
+//line tensor.go:105:40000
 }
 
 //go:noinline
-//line quern_gen.go:12477:1
-func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+//line quern_gen.go:14005:1
+func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across int, tiles2 *[6144][4]float32, a, b []float32, stages int, size4 int32, size5, across2, rows3, size6, columns3, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234:30000
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+//line tensor.go:215
+		whole := (x.end - x.first) / depth
+		rest2 := x.end - x.first - whole*depth
+		start2 := x.first + t22*elements
+		t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+//line tensor.go:219
+		l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+//line tensor.go:224
+		if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+//line tensor.go:228
+			for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+//line tensor.go:228
+					r.Halt()
+				}
+//line tensor.go:229
+				to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+//line tensor.go:107:40000
+				t23 := to
+//line tensor.go:107:40000
+				_ = tiles2[t23]
+//line tensor.go:107:40000
+				t33 := tiles2[t23][:]
+//line tensor.go:108:40000
+				t5 := at
+//line tensor.go:109:40000
+				t6 := n2
+//line tensor.go:107:40000
+				partOf[float32](t33, a, t5, t6)
+//line tensor.go:108:40000
+			}
+//line tensor.go:232
+			for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+//line tensor.go:232
+					r.Halt()
+				}
+//line tensor.go:233
+				to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+//line tensor.go:108:40000
+				t24 := to2
+//line tensor.go:108:40000
+				_ = tiles2[t24]
+//line tensor.go:108:40000
+				t34 := tiles2[t24][:]
+//line tensor.go:109:40000
+				t52 := at2
+//line tensor.go:110:40000
+				t62 := n2
+//line tensor.go:108:40000
+				partOf[float32](t34, b, t52, t62)
+//line tensor.go:109:40000
+			}
+//line tensor.go:110:40000
+		}
+//line tensor.go:236
+		t8 := l
+//line tensor.go:237:40000
+		t9 := first5
+//line tensor.go:238:40000
+		t10 := first5 + int32(whole)
+//line tensor.go:239:40000
+		l2 := t8
+//line tensor.go:240:40000
+		first6 := t9
+//line tensor.go:241:40000
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+//line tensor.go:270:40000
+		first7 := first6
+//line tensor.go:271:40000
+		count2 := count
+//line tensor.go:270:40000
+		for step2 := int32(0); step2 < 2; step2++ {
+//line tensor.go:271:40000
+			if step2 >= first7 && step2 < count2 {
+//line tensor.go:272:40000
+				l4 := l3
+//line tensor.go:241:40000
+				to3 := int(step2%int32(stages)*size4 + l4.place)
+//line tensor.go:243:40000
+				t13 := size5 / across2
+//line tensor.go:244:40000
+				for i3 := 0; i3 < t13; i3++ {
+//line tensor.go:244:40000
+					if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+//line tensor.go:245:40000
+						to4 := to3 + i3*across2*8
+//line tensor.go:246:40000
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+//line tensor.go:105:40000
+						t25 := to4
+//line tensor.go:105:40000
+						_ = tiles2[t25]
+//line tensor.go:106:40000
+						t35 := at3
+//line tensor.go:105:40000
+						t43 := a[t35:]
+//line tensor.go:105:40000
+						tiles2[t25] = *(*[4]float32)(t43)
+//line tensor.go:106:40000
+					}
+//line tensor.go:107:40000
+				}
+//line tensor.go:248:40000
+				t26 := size6 / across2
+//line tensor.go:249:40000
+				for i4 := 0; i4 < t26; i4++ {
+//line tensor.go:250:40000
+					if r.Halted() {
+//line tensor.go:248:40000
+						r.Halt()
+//line tensor.go:249:40000
+					}
+//line tensor.go:249:40000
+					if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+//line tensor.go:250:40000
+						to5 := to3 + (rows3+i4*across2)*8
+//line tensor.go:251:40000
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+//line tensor.go:106:40000
+						t27 := to5
+//line tensor.go:106:40000
+						_ = tiles2[t27]
+//line tensor.go:107:40000
+						t36 := at4
+//line tensor.go:106:40000
+						t44 := b[t36:]
+//line tensor.go:106:40000
+						tiles2[t27] = *(*[4]float32)(t44)
+//line tensor.go:107:40000
+					}
+//line tensor.go:108:40000
+				}
+//line tensor.go:253:40000
+				l4.a += size7
+//line tensor.go:254:40000
+				l4.b += size7
+//line tensor.go:255:40000
+			}
+//line tensor.go:256:40000
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-//line tensor.go:235:30000
-		countRow[threadX] = count
-//line tensor.go:236:30000
+//line tensor.go:280:40000
+		t37 := count2
+//line tensor.go:281:40000
+		countRow[threadX] = count2
+//line tensor.go:282:40000
+		t3Row[threadX] = t37
+//line tensor.go:283:40000
 	}
-//line tensor.go:237:30000
+//line tensor.go:284:40000
 }
 
 //go:noinline
-//line quern_gen.go:12498:1
-func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][4]float32, start3, elements, stepA, lda int, a []float32, t43, stepB, ldb int, b []float32) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
+//line quern_gen.go:14186:1
+func quernRow4TensorTF32(r *host.Run, ls []loading, first8 int, counts []int32, fas, fbs [][2][4]kernel.MatrixA[float32], step int32, stages2 int, size9 int32, size10, across3, rows4, lda, elements int, tiles2 *[6144][4]float32, a []float32, size11, columns4, ldb int, b []float32, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
-				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:100:30000
-					t13 := place
-//line tensor.go:101:30000
-					t23 := at2
-//line tensor.go:100:30000
-					t33 := a[t23:]
-//line tensor.go:100:30000
-					*t13 = *(*[4]float32)(t33)
-//line tensor.go:101:30000
-				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215:30000
-					}
-//line tensor.go:216:30000
-					n3 := n2
-//line tensor.go:102:30000
-					t14 := place
-//line tensor.go:102:30000
-					t24 := t14[:]
-//line tensor.go:103:30000
-					t42 := at2
-//line tensor.go:104:30000
-					t5 := n3
-//line tensor.go:102:30000
-					partOf[float32](t24, a, t42, t5)
-//line tensor.go:103:30000
-				}
-//line tensor.go:104:30000
-			}
-//line tensor.go:219:30000
-			for i2 := 0; i2 < t43; i2++ {
-//line tensor.go:220:30000
-				if r.Halted() {
-//line tensor.go:219:30000
-					r.Halt()
-//line tensor.go:220:30000
-				}
-//line tensor.go:220:30000
-				l2 := at + i2*32
-//line tensor.go:221:30000
-				t52 := to
-//line tensor.go:222:30000
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221:30000
-				_ = t52[t6]
-//line tensor.go:221:30000
-				place2 := &t52[t6]
-//line tensor.go:222:30000
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-//line tensor.go:223:30000
-				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:101:30000
-					t15 := place2
-//line tensor.go:102:30000
-					t25 := at3
-//line tensor.go:101:30000
-					t34 := b[t25:]
-//line tensor.go:101:30000
-					*t15 = *(*[4]float32)(t34)
-//line tensor.go:102:30000
-				} else {
-//line tensor.go:225:30000
-					n4 := 0
-//line tensor.go:226:30000
-					if x.column+l2 < x.n {
-//line tensor.go:227:30000
-						n4 = x.end - k2
-//line tensor.go:228:30000
-					}
-//line tensor.go:229:30000
-					n5 := n4
-//line tensor.go:103:30000
-					t16 := place2
-//line tensor.go:103:30000
-					t26 := t16[:]
-//line tensor.go:104:30000
-					t44 := at3
-//line tensor.go:105:30000
-					t53 := n5
-//line tensor.go:103:30000
-					partOf[float32](t26, b, t44, t53)
-//line tensor.go:104:30000
-				}
-//line tensor.go:105:30000
-			}
-//line tensor.go:106:30000
-		}
-//line tensor.go:107:30000
-	}
-//line tensor.go:108:30000
-}
-
-//go:noinline
-//line quern_gen.go:12636:1
-func quernRow5TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first6 int, fbs [][2][8]kernel.MatrixB[float32]) {
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first6:])
-	for threadX := range 256 {
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247
+//line tensor.go:283:40000
+		if step+2 < count2 {
+//line tensor.go:284:40000
+			l5 := l3
+//line tensor.go:285:40000
+			step3 := step + 2
+//line tensor.go:241:40000
+			to6 := int(step3%int32(stages2)*size9 + l5.place)
+//line tensor.go:243:40000
+			t14 := size10 / across3
+//line tensor.go:244:40000
+			for i5 := 0; i5 < t14; i5++ {
+//line tensor.go:244:40000
+				if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+//line tensor.go:245:40000
+					to7 := to6 + i5*across3*8
+//line tensor.go:246:40000
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+//line tensor.go:105:40000
+					t28 := to7
+//line tensor.go:105:40000
+					_ = tiles2[t28]
+//line tensor.go:106:40000
+					t38 := at5
+//line tensor.go:105:40000
+					t45 := a[t38:]
+//line tensor.go:105:40000
+					tiles2[t28] = *(*[4]float32)(t45)
+//line tensor.go:106:40000
+				}
+//line tensor.go:107:40000
+			}
+//line tensor.go:248:40000
+			t29 := size11 / across3
+//line tensor.go:249:40000
+			for i6 := 0; i6 < t29; i6++ {
+//line tensor.go:250:40000
+				if r.Halted() {
+//line tensor.go:248:40000
+					r.Halt()
+//line tensor.go:249:40000
+				}
+//line tensor.go:249:40000
+				if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+//line tensor.go:250:40000
+					to8 := to6 + (rows4+i6*across3)*8
+//line tensor.go:251:40000
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+//line tensor.go:106:40000
+					t210 := to8
+//line tensor.go:106:40000
+					_ = tiles2[t210]
+//line tensor.go:107:40000
+					t39 := at6
+//line tensor.go:106:40000
+					t46 := b[t39:]
+//line tensor.go:106:40000
+					tiles2[t210] = *(*[4]float32)(t46)
+//line tensor.go:107:40000
+				}
+//line tensor.go:108:40000
+			}
+//line tensor.go:253:40000
+			l5.a += size7
+//line tensor.go:254:40000
+			l5.b += size7
+//line tensor.go:255:40000
+		}
+//line tensor.go:289
 		*fa = [2][4]kernel.MatrixA[float32]{}
-		*fb = [2][8]kernel.MatrixB[float32]{}
+		*fb = [2][4]kernel.MatrixA[float32]{}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:12650:1
-func quernRow6TensorTF32(r *host.Run, givens []*[4]float32, first7, start4, start5 int, t62 [][4]float32) {
-	givenRow := (*[256]*[4]float32)(givens[first7:])
+//line quern_gen.go:14273:1
+func quernRow5TensorTF32(r *host.Run, as []int, first9 int, bs []int, stage, start3, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := (threadX + first9) >> 5
+		t15 := warp / 4 * 64
+		lane := (threadX + first9) & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+//line tensor.go:292
+		a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		aRow[threadX] = a2
+		bRow[threadX] = b2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:14293:1
+func quernRow6TensorTF32(r *host.Run, as []int, first10 int, givens []*[4]float32, start4 int, t47 [][4]float32) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[4]float32)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252
-		_ = t62[t7]
-//line tensor.go:252
-		given := &t62[t7]
+		a2 := aRow[threadX]
+//line tensor.go:295
+		t53 := a2 + start4
+//line tensor.go:295
+		_ = t47[t53]
+//line tensor.go:295
+		given := &t47[t53]
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:12670:1
-func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+//line quern_gen.go:14311:1
+func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first11 int, words, words2, words3, words4 []uint32, start5, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -12680,94 +14321,84 @@ func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252
-		fa[now][i3] = kernel.MatrixA[float32]{word, word2, word3, word4}
+//line tensor.go:295
+		fa[start5][i7] = kernel.MatrixA[float32]{word, word2, word3, word4}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:12690:1
-func quernRow8TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first9 int, givens2 []*[4]float32, t132, t142, t152, t162, wide, start6, start7 int, t172 [][4]float32) {
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first9:])
-	givenRow2 := (*[256]*[4]float32)(givens2[first9:])
+//line quern_gen.go:14331:1
+func quernRow8TensorTF32(r *host.Run, bs []int, first12 int, givens2 []*[4]float32, start6 int, t11 [][4]float32) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[4]float32)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255
-		_ = fb[t132][t142]
-//line tensor.go:255
-		_ = fb[t152][t162]
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255
-		_ = t172[t18]
-//line tensor.go:255
-		given2 := &t172[t18]
+		b2 := bRow[threadX]
+//line tensor.go:298
+		t122 := b2 + start6
+//line tensor.go:298
+		_ = t11[t122]
+//line tensor.go:298
+		given2 := &t11[t122]
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:12715:1
-func quernRow9TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+//line quern_gen.go:14349:1
+func quernRow9TensorTF32(r *host.Run, fbs [][2][4]kernel.MatrixA[float32], first13 int, words5, words6, words7, words8 []uint32, start7, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255
-		fb[t132][t142] = kernel.MatrixB[float32]{word5, word6}
-//line tensor.go:255
-		fb[t152][t162] = kernel.MatrixB[float32]{word7, word8}
+//line tensor.go:298
+		fb[start7][j] = kernel.MatrixA[float32]{word5, word6, word7, word8}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:12737:1
-func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[float32], fbs [][2][8]kernel.MatrixB[float32], t24s []kernel.MatrixA[float32], t25s []kernel.MatrixB[float32], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[float32])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[float32])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+//line quern_gen.go:14369:1
+func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas, fbs [][2][4]kernel.MatrixA[float32], t18s []kernel.MatrixA[float32], t19s []kernel.MatrixB[float32], t20s []kernel.Accumulator[float32], start8, start9, i8, start10, start11, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[float32])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[float32])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+//line tensor.go:302
+		b3 := fb[start8][start9]
+		*t18 = fa[start8][i8]
+//line tensor.go:303
+		*t19 = kernel.MatrixB[float32]{b3[start10], b3[start11]}
+//line tensor.go:303
+		*t20 = sum[i8][j2]
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12765:1
-func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+//line quern_gen.go:14396:1
+func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2, sums3, sums4, sums5 []float32, i8, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -12775,80 +14406,156 @@ func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+//line tensor.go:303
+		sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12787:1
-func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+//line quern_gen.go:14416:1
+func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC, ldc, t30 int, c []float32, alpha float32, t31 int, beta float32, post, ldr, stepR int, bias, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		warp := (threadX + first16) >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := (threadX+first16)&31&3<<1 + 0
+		at7 := (threadX + first16) & 31 & 3 << 1
+//line tensor.go:310:40000
+		t252 := x.row + t15
+//line tensor.go:311:40000
+		t262 := x.column + t211
+//line tensor.go:312:40000
+		row3 := t252
+//line tensor.go:313:40000
+		column3 := t262
+//line tensor.go:314:40000
+		switch {
+//line tensor.go:315:40000
+		default:
+//line tensor.go:311:40000
+			if result {
+//line tensor.go:312:40000
+				column3 += result03
+//line tensor.go:313:40000
+				columns5 := x.n - column3
+//line tensor.go:314:40000
+				for i9 := 0; i9 < 4; i9++ {
+//line tensor.go:315:40000
+					for half := 0; half < 2; half++ {
+//line tensor.go:316:40000
+						t282 := 2 * half
+//line tensor.go:317:40000
+						result04 := (threadX+first16)&31>>2 + t282>>1<<3
+//line tensor.go:318:40000
+						row4 := row3 + i9*16 + result04
+//line tensor.go:319:40000
+						if row4 < x.m {
+//line tensor.go:317:40000
+							pair := (x.matrix*stepC + row4*ldc + column3) / 2
+//line tensor.go:318:40000
+							for j3 := 0; j3 < t30; j3++ {
+//line tensor.go:319:40000
+								if r.Halted() {
+//line tensor.go:318:40000
+									r.Halt()
+//line tensor.go:319:40000
+								}
+//line tensor.go:319:40000
+								if j3*8 < columns5 {
+//line tensor.go:320
+									pair2 := pair + j3*4
+//line tensor.go:320
+									v := sum[i9][j3][2*half]
+//line tensor.go:320
+									w := sum[i9][j3][2*half+1]
+//line tensor.go:112:40000
+									t212 := 2 * pair2
+//line tensor.go:112:40000
+									_ = c[t212]
+//line tensor.go:113:40000
+									t48 := 2*pair2 + 1
+//line tensor.go:112:40000
+									_ = c[t48]
+//line tensor.go:113:40000
+									t54 := alpha * v
+//line tensor.go:114:40000
+									t63 := alpha * w
+//line tensor.go:112:40000
+									c[t212] = t54
+//line tensor.go:112:40000
+									c[t48] = t63
+//line tensor.go:113:40000
+								}
+//line tensor.go:114:40000
+							}
+//line tensor.go:115:40000
+						}
+//line tensor.go:116:40000
+					}
+//line tensor.go:117:40000
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:105:30000
-					t19 := *x
-//line tensor.go:106:30000
-					t28 := row3
-//line tensor.go:107:30000
-					t36 := column3
-//line tensor.go:108:30000
-					t46 := v
-//line tensor.go:105:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:106:30000
-				}
-//line tensor.go:107:30000
+//line tensor.go:118:40000
+				break
+//line tensor.go:119:40000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+//line tensor.go:329:40000
+			for i10 := 0; i10 < 4; i10++ {
+//line tensor.go:330:40000
+				for j4 := 0; j4 < t31; j4++ {
+//line tensor.go:331:40000
+					if r.Halted() {
+//line tensor.go:330:40000
+						r.Halt()
+//line tensor.go:331:40000
+					}
+//line tensor.go:331:40000
+					for e := 0; e < 4; e++ {
+//line tensor.go:332:40000
+						t322 := e
+//line tensor.go:333:40000
+						result05 := (threadX+first16)&31>>2 + t322>>1<<3
+//line tensor.go:334:40000
+						row5 := row3 + i10*16 + result05
+//line tensor.go:335:40000
+						t342 := e
+//line tensor.go:336:40000
+						result06 := at7 + t342&1
+//line tensor.go:337:40000
+						column4 := column3 + j4*8 + result06
+//line tensor.go:332:40000
+						v2 := sum[0][j4][e]
+//line tensor.go:110:40000
+						t16 := *x
+//line tensor.go:111:40000
+						t213 := row5
+//line tensor.go:112:40000
+						t310 := column4
+//line tensor.go:113:40000
+						t49 := v2
+//line tensor.go:110:40000
+						putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+//line tensor.go:111:40000
+					}
+//line tensor.go:112:40000
+				}
+//line tensor.go:336:40000
+				sum[0] = sum[1]
+//line tensor.go:337:40000
+				sum[1] = sum[2]
+//line tensor.go:338:40000
+				sum[2] = sum[3]
+//line tensor.go:339
+			}
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:12852:1
+//line quern_gen.go:14559:1
 func quernPlainTensorS8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[int8](r, 12), host.Slice[int8](r, 13), host.Slice[int32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -12873,331 +14580,339 @@ func quernHostTensorS8(r *host.Run) {
 	b := host.Slice[int8](r, 13)
 	c := host.Slice[int32](r, 14)
 	var t3 int
-	size := k + part - 1
+	size := k + part*16 - 1
+	size2 := part * 16
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][16]int8
-	lines2 := host.Shared[[6144][16]int8](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 2, r.BlockDim.Count())
+	var tiles [][16]int8
+	tiles2 := host.Shared[[6144][16]int8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 16
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][16]int8
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[int8]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][16]int8
-	givens := host.Scratch[*[16]int8](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]int8
+	givens := host.Scratch[*[16]int8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][16]int8
-	givens2 := host.Scratch[*[16]int8](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][16]int8
+	givens2 := host.Scratch[*[16]int8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[int8]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[int8]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[int32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[int32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[int32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[int32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[int8]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[int8]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[int32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[int32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[int32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183
-		t3 = max(size/part, 1)
+//line tensor.go:192:40000
+		t3 = max(size/size2, 1)
+//line tensor.go:193:40000
 		parts = t3
+//line tensor.go:194:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184
-		t4 = blockX % size2
+//line tensor.go:193:40000
+		t4 = blockX % size3
+//line tensor.go:194:40000
 		for threadZ := range 1 {
+//line tensor.go:195:40000
 			for threadY := range 1 {
+//line tensor.go:196:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:197:40000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:198:40000
 				quernRow1TensorS8(r, rows, first, columns, t4, t1, t2)
+//line tensor.go:199:40000
 			}
+//line tensor.go:200:40000
 		}
+//line tensor.go:201:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185
-		rest = blockX / size2
+//line tensor.go:194:40000
+		rest = blockX / size3
+//line tensor.go:195:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186
-		first2 = rest % parts * part
-		start := min(first2+part, k)
+//line tensor.go:195:40000
+		first2 = rest % parts * part * 16
+//line tensor.go:196:40000
+		start := min(first2+size2, k)
+//line tensor.go:197:40000
 		for threadZ := range 1 {
+//line tensor.go:198:40000
 			for threadY := range 1 {
+//line tensor.go:199:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:200:40000
 				first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:201:40000
 				quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+//line tensor.go:202:40000
 			}
-//line tensor.go:194:30000
+//line tensor.go:203:40000
 		}
-//line tensor.go:195:30000
+//line tensor.go:204:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:115:30000
-		lines = lines2[:]
-//line tensor.go:235:30000
-		step = -2
-//line tensor.go:236:30000
+//line tensor.go:121:40000
+		tiles = tiles2[:]
+//line tensor.go:280:40000
+		step = 0
+//line tensor.go:281:40000
 		for threadZ := range 1 {
-//line tensor.go:237:30000
+//line tensor.go:282:40000
 			for threadY := range 1 {
-//line tensor.go:238:30000
+//line tensor.go:283:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
+//line tensor.go:284:40000
 				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorS8(r, xs, first4, counts, sums, size3)
-//line tensor.go:241
+//line tensor.go:285:40000
+				quernRow3TensorS8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7)
+//line tensor.go:286:40000
 			}
+//line tensor.go:287:40000
 		}
-		for ; step < counts[0]; step++ {
+//line tensor.go:288:40000
+		for ; step < t3s[0]; step++ {
+//line tensor.go:289
 			if r.Halted() {
-//line tensor.go:235:30000
+//line tensor.go:280:40000
 				r.Halt()
-//line tensor.go:236:30000
+//line tensor.go:281:40000
 			}
-//line tensor.go:236:30000
-			if step >= 0 {
-//line tensor.go:237:30000
-			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241
-			start2 := next % 3 * size4
-			start3 := next * 8
+//line tensor.go:290
+			stage = int(step%3) * size8
+			kk = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4TensorS8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow4TensorS8(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7)
 				}
 			}
-//line tensor.go:244
-			if step >= 0 {
-				t54 = step % 3 * size4
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245
-				from = lines[t54:]
-//line tensor.go:249
-				kk = 0
+			for ; kk < 4; kk++ {
+				if r.Halted() {
+//line tensor.go:291
+					r.Halt()
+				}
+//line tensor.go:294
+				i7 = 0
+				start3 := kk * 2
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5TensorS8(r, fas, first6, fbs)
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorS8(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				for ; kk < 4; kk++ {
+				for ; i7 < 4; i7++ {
+//line tensor.go:295
+					t47 = tiles
+					start4 := i7 * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorS8(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+//line tensor.go:306:40000
+					for threadZ := range 1 {
+//line tensor.go:307:40000
+						for threadY := range 1 {
+//line tensor.go:308:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:309:40000
+							first11 := (threadZ*1 + threadY) * 256
+//line tensor.go:310:40000
+							quernRow7TensorS8(r, fas, first11, words, words2, words3, words4, start5, i7)
+//line tensor.go:311:40000
+						}
+//line tensor.go:312:40000
+					}
+//line tensor.go:313:40000
+				}
+//line tensor.go:297
+				j = 0
+				for ; j < t102; j++ {
+//line tensor.go:298
+					t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorS8(r, bs, first12, givens2, start6, t11)
+						}
+//line tensor.go:306:40000
+					}
+//line tensor.go:307:40000
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:308:40000
+					start7 := kk % 2
+//line tensor.go:309:40000
+					for threadZ := range 1 {
+//line tensor.go:310:40000
+						for threadY := range 1 {
+//line tensor.go:311:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:312:40000
+							first13 := (threadZ*1 + threadY) * 256
+//line tensor.go:313:40000
+							quernRow9TensorS8(r, fbs, first13, words5, words6, words7, words8, start7, j)
+//line tensor.go:314:40000
+						}
+//line tensor.go:315:40000
+					}
+//line tensor.go:316:40000
+				}
+//line tensor.go:300
+				i8 = 0
+				for ; i8 < 4; i8++ {
 					if r.Halted() {
-//line tensor.go:249
+//line tensor.go:300
 						r.Halt()
 					}
-//line tensor.go:250
-					now = kk % 2
-					i3 = 0
-					for ; i3 < 4; i3++ {
-//line tensor.go:252
-						t62 = from
-						start4 := i3 * 16
-						start5 := kk * 2
+//line tensor.go:301
+					j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+//line tensor.go:306:40000
+						start11 := j2%2*2 + 1
+//line tensor.go:307:40000
+						for threadZ := range 1 {
+//line tensor.go:308:40000
+							for threadY := range 1 {
+//line tensor.go:309:40000
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:310:40000
+								first14 := (threadZ*1 + threadY) * 256
+//line tensor.go:311:40000
+								quernRow10TensorS8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+//line tensor.go:312:40000
+							}
+//line tensor.go:313:40000
+						}
+//line tensor.go:303
+						host.MMAInt8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
 						for threadZ := range 1 {
 							for threadY := range 1 {
+//line tensor.go:306:40000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorS8(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+//line tensor.go:307:40000
+								first15 := (threadZ*1 + threadY) * 256
+//line tensor.go:308:40000
+								quernRow11TensorS8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+//line tensor.go:309:40000
 							}
-//line tensor.go:261:30000
+//line tensor.go:310:40000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorS8(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
-							}
-//line tensor.go:269:30000
-						}
-//line tensor.go:270:30000
+//line tensor.go:311:40000
 					}
-//line tensor.go:254
-					j = 0
-					for ; j < t122; j++ {
-						if r.Halted() {
-//line tensor.go:254
-							r.Halt()
-						}
-//line tensor.go:255
-						t132 = now
-						t142 = 2 * j
-						t152 = now
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorS8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
-							}
-//line tensor.go:268:30000
-						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorS8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
-							}
-//line tensor.go:276:30000
-						}
-//line tensor.go:277:30000
-					}
-//line tensor.go:257
-					i4 = 0
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257
-							r.Halt()
-						}
-//line tensor.go:258
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorS8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:259:30000
-							host.MMAInt8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorS8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:267:30000
-						}
-//line tensor.go:268:30000
-					}
-//line tensor.go:269:30000
+//line tensor.go:312:40000
 				}
-//line tensor.go:270:30000
+//line tensor.go:313:40000
 			}
-//line tensor.go:271:30000
+//line tensor.go:314:40000
 		}
-//line tensor.go:272:30000
+//line tensor.go:315:40000
 		for threadZ := range 1 {
-//line tensor.go:273:30000
+//line tensor.go:316:40000
 			for threadY := range 1 {
-//line tensor.go:274:30000
+//line tensor.go:317:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorS8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c)
-//line tensor.go:277:30000
+//line tensor.go:318:40000
+				first16 := (threadZ*1 + threadY) * 256
+//line tensor.go:319:40000
+				quernRow12TensorS8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta)
+//line tensor.go:320
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:13185:1
+//line quern_gen.go:14894:1
 func quernRow1TensorS8(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184
+//line tensor.go:193:40000
 		row, column := tileOf(t4, t1, t2)
+//line tensor.go:194:40000
 		row2 := row
+//line tensor.go:195:40000
 		column2 := column
+//line tensor.go:196:40000
 		rowRow[threadX] = row2
+//line tensor.go:197:40000
 		columnRow[threadX] = column2
+//line tensor.go:198:40000
 	}
+//line tensor.go:199:40000
 }
 
 //go:noinline
-//line quern_gen.go:13201:1
+//line quern_gen.go:14916:1
 func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -13207,216 +14922,329 @@ func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows, columns [
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:114:30000
+//line tensor.go:196:40000
+		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:120:40000
 		*x = result0
-//line tensor.go:115:30000
+//line tensor.go:121:40000
 	}
-//line tensor.go:116:30000
+//line tensor.go:122:40000
 }
 
 //go:noinline
-//line quern_gen.go:13221:1
-func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
+//line quern_gen.go:14936:1
+func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across int, tiles2 *[6144][16]int8, a, b []int8, stages int, size4 int32, size5, across2, rows3, size6, columns3, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234:30000
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+//line tensor.go:215
+		whole := (x.end - x.first) / depth
+		rest2 := x.end - x.first - whole*depth
+		start2 := x.first + t22*elements
+		t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+//line tensor.go:219
+		l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+//line tensor.go:224
+		if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+//line tensor.go:228
+			for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+//line tensor.go:228
+					r.Halt()
+				}
+//line tensor.go:229
+				to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+//line tensor.go:124:40000
+				t23 := to
+//line tensor.go:124:40000
+				_ = tiles2[t23]
+//line tensor.go:124:40000
+				t33 := tiles2[t23][:]
+//line tensor.go:125:40000
+				t5 := at
+//line tensor.go:126:40000
+				t6 := n2
+//line tensor.go:124:40000
+				partOf[int8](t33, a, t5, t6)
+//line tensor.go:125:40000
+			}
+//line tensor.go:232
+			for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+//line tensor.go:232
+					r.Halt()
+				}
+//line tensor.go:233
+				to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+//line tensor.go:125:40000
+				t24 := to2
+//line tensor.go:125:40000
+				_ = tiles2[t24]
+//line tensor.go:125:40000
+				t34 := tiles2[t24][:]
+//line tensor.go:126:40000
+				t52 := at2
+//line tensor.go:127:40000
+				t62 := n2
+//line tensor.go:125:40000
+				partOf[int8](t34, b, t52, t62)
+//line tensor.go:126:40000
+			}
+//line tensor.go:127:40000
+		}
+//line tensor.go:236
+		t8 := l
+//line tensor.go:237:40000
+		t9 := first5
+//line tensor.go:238:40000
+		t10 := first5 + int32(whole)
+//line tensor.go:239:40000
+		l2 := t8
+//line tensor.go:240:40000
+		first6 := t9
+//line tensor.go:241:40000
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+//line tensor.go:270:40000
+		first7 := first6
+//line tensor.go:271:40000
+		count2 := count
+//line tensor.go:270:40000
+		for step2 := int32(0); step2 < 2; step2++ {
+//line tensor.go:271:40000
+			if step2 >= first7 && step2 < count2 {
+//line tensor.go:272:40000
+				l4 := l3
+//line tensor.go:241:40000
+				to3 := int(step2%int32(stages)*size4 + l4.place)
+//line tensor.go:243:40000
+				t13 := size5 / across2
+//line tensor.go:244:40000
+				for i3 := 0; i3 < t13; i3++ {
+//line tensor.go:244:40000
+					if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+//line tensor.go:245:40000
+						to4 := to3 + i3*across2*8
+//line tensor.go:246:40000
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+//line tensor.go:122:40000
+						t25 := to4
+//line tensor.go:122:40000
+						_ = tiles2[t25]
+//line tensor.go:123:40000
+						t35 := at3
+//line tensor.go:122:40000
+						t43 := a[t35:]
+//line tensor.go:122:40000
+						tiles2[t25] = *(*[16]int8)(t43)
+//line tensor.go:123:40000
+					}
+//line tensor.go:124:40000
+				}
+//line tensor.go:248:40000
+				t26 := size6 / across2
+//line tensor.go:249:40000
+				for i4 := 0; i4 < t26; i4++ {
+//line tensor.go:250:40000
+					if r.Halted() {
+//line tensor.go:248:40000
+						r.Halt()
+//line tensor.go:249:40000
+					}
+//line tensor.go:249:40000
+					if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+//line tensor.go:250:40000
+						to5 := to3 + (rows3+i4*across2)*8
+//line tensor.go:251:40000
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+//line tensor.go:123:40000
+						t27 := to5
+//line tensor.go:123:40000
+						_ = tiles2[t27]
+//line tensor.go:124:40000
+						t36 := at4
+//line tensor.go:123:40000
+						t44 := b[t36:]
+//line tensor.go:123:40000
+						tiles2[t27] = *(*[16]int8)(t44)
+//line tensor.go:124:40000
+					}
+//line tensor.go:125:40000
+				}
+//line tensor.go:253:40000
+				l4.a += size7
+//line tensor.go:254:40000
+				l4.b += size7
+//line tensor.go:255:40000
+			}
+//line tensor.go:256:40000
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[int32]{}
-//line tensor.go:235:30000
-		countRow[threadX] = count
-//line tensor.go:236:30000
+//line tensor.go:280:40000
+		t37 := count2
+//line tensor.go:281:40000
+		countRow[threadX] = count2
+//line tensor.go:282:40000
+		t3Row[threadX] = t37
+//line tensor.go:283:40000
 	}
-//line tensor.go:237:30000
+//line tensor.go:284:40000
 }
 
 //go:noinline
-//line quern_gen.go:13242:1
-func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][16]int8, start3, elements, stepA, lda int, a []int8, t43, stepB, ldb int, b []int8) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
+//line quern_gen.go:15117:1
+func quernRow4TensorS8(r *host.Run, ls []loading, first8 int, counts []int32, fas, fbs [][2][4]kernel.MatrixA[int8], step int32, stages2 int, size9 int32, size10, across3, rows4, lda, elements int, tiles2 *[6144][16]int8, a []int8, size11, columns4, ldb int, b []int8, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
-				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:116:30000
-					t13 := place
-//line tensor.go:117:30000
-					t23 := at2
-//line tensor.go:116:30000
-					t33 := a[t23:]
-//line tensor.go:116:30000
-					*t13 = *(*[16]int8)(t33)
-//line tensor.go:117:30000
-				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215:30000
-					}
-//line tensor.go:216:30000
-					n3 := n2
-//line tensor.go:118:30000
-					t14 := place
-//line tensor.go:118:30000
-					t24 := t14[:]
-//line tensor.go:119:30000
-					t42 := at2
-//line tensor.go:120:30000
-					t5 := n3
-//line tensor.go:118:30000
-					partOf[int8](t24, a, t42, t5)
-//line tensor.go:119:30000
-				}
-//line tensor.go:120:30000
-			}
-//line tensor.go:219:30000
-			for i2 := 0; i2 < t43; i2++ {
-//line tensor.go:220:30000
-				if r.Halted() {
-//line tensor.go:219:30000
-					r.Halt()
-//line tensor.go:220:30000
-				}
-//line tensor.go:220:30000
-				l2 := at + i2*32
-//line tensor.go:221:30000
-				t52 := to
-//line tensor.go:222:30000
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221:30000
-				_ = t52[t6]
-//line tensor.go:221:30000
-				place2 := &t52[t6]
-//line tensor.go:222:30000
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-//line tensor.go:223:30000
-				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:117:30000
-					t15 := place2
-//line tensor.go:118:30000
-					t25 := at3
-//line tensor.go:117:30000
-					t34 := b[t25:]
-//line tensor.go:117:30000
-					*t15 = *(*[16]int8)(t34)
-//line tensor.go:118:30000
-				} else {
-//line tensor.go:225:30000
-					n4 := 0
-//line tensor.go:226:30000
-					if x.column+l2 < x.n {
-//line tensor.go:227:30000
-						n4 = x.end - k2
-//line tensor.go:228:30000
-					}
-//line tensor.go:229:30000
-					n5 := n4
-//line tensor.go:119:30000
-					t16 := place2
-//line tensor.go:119:30000
-					t26 := t16[:]
-//line tensor.go:120:30000
-					t44 := at3
-//line tensor.go:121:30000
-					t53 := n5
-//line tensor.go:119:30000
-					partOf[int8](t26, b, t44, t53)
-//line tensor.go:120:30000
-				}
-//line tensor.go:121:30000
-			}
-//line tensor.go:122:30000
-		}
-//line tensor.go:123:30000
-	}
-//line tensor.go:124:30000
-}
-
-//go:noinline
-//line quern_gen.go:13380:1
-func quernRow5TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first6 int, fbs [][2][8]kernel.MatrixB[int8]) {
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first6:])
-	for threadX := range 256 {
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247
+//line tensor.go:283:40000
+		if step+2 < count2 {
+//line tensor.go:284:40000
+			l5 := l3
+//line tensor.go:285:40000
+			step3 := step + 2
+//line tensor.go:241:40000
+			to6 := int(step3%int32(stages2)*size9 + l5.place)
+//line tensor.go:243:40000
+			t14 := size10 / across3
+//line tensor.go:244:40000
+			for i5 := 0; i5 < t14; i5++ {
+//line tensor.go:244:40000
+				if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+//line tensor.go:245:40000
+					to7 := to6 + i5*across3*8
+//line tensor.go:246:40000
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+//line tensor.go:122:40000
+					t28 := to7
+//line tensor.go:122:40000
+					_ = tiles2[t28]
+//line tensor.go:123:40000
+					t38 := at5
+//line tensor.go:122:40000
+					t45 := a[t38:]
+//line tensor.go:122:40000
+					tiles2[t28] = *(*[16]int8)(t45)
+//line tensor.go:123:40000
+				}
+//line tensor.go:124:40000
+			}
+//line tensor.go:248:40000
+			t29 := size11 / across3
+//line tensor.go:249:40000
+			for i6 := 0; i6 < t29; i6++ {
+//line tensor.go:250:40000
+				if r.Halted() {
+//line tensor.go:248:40000
+					r.Halt()
+//line tensor.go:249:40000
+				}
+//line tensor.go:249:40000
+				if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+//line tensor.go:250:40000
+					to8 := to6 + (rows4+i6*across3)*8
+//line tensor.go:251:40000
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+//line tensor.go:123:40000
+					t210 := to8
+//line tensor.go:123:40000
+					_ = tiles2[t210]
+//line tensor.go:124:40000
+					t39 := at6
+//line tensor.go:123:40000
+					t46 := b[t39:]
+//line tensor.go:123:40000
+					tiles2[t210] = *(*[16]int8)(t46)
+//line tensor.go:124:40000
+				}
+//line tensor.go:125:40000
+			}
+//line tensor.go:253:40000
+			l5.a += size7
+//line tensor.go:254:40000
+			l5.b += size7
+//line tensor.go:255:40000
+		}
+//line tensor.go:289
 		*fa = [2][4]kernel.MatrixA[int8]{}
-		*fb = [2][8]kernel.MatrixB[int8]{}
+		*fb = [2][4]kernel.MatrixA[int8]{}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13394:1
-func quernRow6TensorS8(r *host.Run, givens []*[16]int8, first7, start4, start5 int, t62 [][16]int8) {
-	givenRow := (*[256]*[16]int8)(givens[first7:])
+//line quern_gen.go:15204:1
+func quernRow5TensorS8(r *host.Run, as []int, first9 int, bs []int, stage, start3, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := (threadX + first9) >> 5
+		t15 := warp / 4 * 64
+		lane := (threadX + first9) & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+//line tensor.go:292
+		a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		aRow[threadX] = a2
+		bRow[threadX] = b2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:15224:1
+func quernRow6TensorS8(r *host.Run, as []int, first10 int, givens []*[16]int8, start4 int, t47 [][16]int8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]int8)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252
-		_ = t62[t7]
-//line tensor.go:252
-		given := &t62[t7]
+		a2 := aRow[threadX]
+//line tensor.go:295
+		t53 := a2 + start4
+//line tensor.go:295
+		_ = t47[t53]
+//line tensor.go:295
+		given := &t47[t53]
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13414:1
-func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+//line quern_gen.go:15242:1
+func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first11 int, words, words2, words3, words4 []uint32, start5, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -13424,94 +15252,84 @@ func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252
-		fa[now][i3] = kernel.MatrixA[int8]{word, word2, word3, word4}
+//line tensor.go:295
+		fa[start5][i7] = kernel.MatrixA[int8]{word, word2, word3, word4}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13434:1
-func quernRow8TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first9 int, givens2 []*[16]int8, t132, t142, t152, t162, wide, start6, start7 int, t172 [][16]int8) {
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first9:])
-	givenRow2 := (*[256]*[16]int8)(givens2[first9:])
+//line quern_gen.go:15262:1
+func quernRow8TensorS8(r *host.Run, bs []int, first12 int, givens2 []*[16]int8, start6 int, t11 [][16]int8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]int8)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255
-		_ = fb[t132][t142]
-//line tensor.go:255
-		_ = fb[t152][t162]
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255
-		_ = t172[t18]
-//line tensor.go:255
-		given2 := &t172[t18]
+		b2 := bRow[threadX]
+//line tensor.go:298
+		t122 := b2 + start6
+//line tensor.go:298
+		_ = t11[t122]
+//line tensor.go:298
+		given2 := &t11[t122]
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13459:1
-func quernRow9TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+//line quern_gen.go:15280:1
+func quernRow9TensorS8(r *host.Run, fbs [][2][4]kernel.MatrixA[int8], first13 int, words5, words6, words7, words8 []uint32, start7, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255
-		fb[t132][t142] = kernel.MatrixB[int8]{word5, word6}
-//line tensor.go:255
-		fb[t152][t162] = kernel.MatrixB[int8]{word7, word8}
+//line tensor.go:298
+		fb[start7][j] = kernel.MatrixA[int8]{word5, word6, word7, word8}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13481:1
-func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[int8], fbs [][2][8]kernel.MatrixB[int8], t24s []kernel.MatrixA[int8], t25s []kernel.MatrixB[int8], t26s []kernel.Accumulator[int32], now, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[int8])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[int8])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[int32])(t26s[first11:])
+//line quern_gen.go:15300:1
+func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first14 int, fas, fbs [][2][4]kernel.MatrixA[int8], t18s []kernel.MatrixA[int8], t19s []kernel.MatrixB[int8], t20s []kernel.Accumulator[int32], start8, start9, i8, start10, start11, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[int8])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[int8])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[int32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+//line tensor.go:302
+		b3 := fb[start8][start9]
+		*t18 = fa[start8][i8]
+//line tensor.go:303
+		*t19 = kernel.MatrixB[int8]{b3[start10], b3[start11]}
+//line tensor.go:303
+		*t20 = sum[i8][j2]
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:13509:1
-func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2, sums3, sums4, sums5 []int32, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
-	sumRow2 := (*[256]int32)(sums2[first12:])
-	sumRow3 := (*[256]int32)(sums3[first12:])
-	sumRow4 := (*[256]int32)(sums4[first12:])
-	sumRow5 := (*[256]int32)(sums5[first12:])
+//line quern_gen.go:15327:1
+func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first15 int, sums2, sums3, sums4, sums5 []int32, i8, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first15:])
+	sumRow2 := (*[256]int32)(sums2[first15:])
+	sumRow3 := (*[256]int32)(sums3[first15:])
+	sumRow4 := (*[256]int32)(sums4[first15:])
+	sumRow5 := (*[256]int32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -13519,80 +15337,152 @@ func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+//line tensor.go:303
+		sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:13531:1
-func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31, wide, ldc, stepC int, alpha, beta int32, c []int32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
+//line quern_gen.go:15347:1
+func quernRow12TensorS8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[int32], wide int, result bool, stepC, ldc, t30 int, c []int32, alpha int32, t31 int, beta int32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		warp := (threadX + first16) >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := (threadX+first16)&31&3<<1 + 0
+		at7 := (threadX + first16) & 31 & 3 << 1
+//line tensor.go:310:40000
+		t252 := x.row + t15
+//line tensor.go:311:40000
+		t262 := x.column + t211
+//line tensor.go:312:40000
+		row3 := t252
+//line tensor.go:313:40000
+		column3 := t262
+//line tensor.go:314:40000
+		switch {
+//line tensor.go:315:40000
+		default:
+//line tensor.go:311:40000
+			if result {
+//line tensor.go:312:40000
+				column3 += result03
+//line tensor.go:313:40000
+				columns5 := x.n - column3
+//line tensor.go:314:40000
+				for i9 := 0; i9 < 4; i9++ {
+//line tensor.go:315:40000
+					for half := 0; half < 2; half++ {
+//line tensor.go:316:40000
+						t282 := 2 * half
+//line tensor.go:317:40000
+						result04 := (threadX+first16)&31>>2 + t282>>1<<3
+//line tensor.go:318:40000
+						row4 := row3 + i9*16 + result04
+//line tensor.go:319:40000
+						if row4 < x.m {
+//line tensor.go:317:40000
+							pair := (x.matrix*stepC + row4*ldc + column3) / 2
+//line tensor.go:318:40000
+							for j3 := 0; j3 < t30; j3++ {
+//line tensor.go:319:40000
+								if r.Halted() {
+//line tensor.go:318:40000
+									r.Halt()
+//line tensor.go:319:40000
+								}
+//line tensor.go:319:40000
+								if j3*8 < columns5 {
+//line tensor.go:320
+									pair2 := pair + j3*4
+//line tensor.go:320
+									v := sum[i9][j3][2*half]
+//line tensor.go:320
+									w := sum[i9][j3][2*half+1]
+//line tensor.go:127:40000
+									t212 := 2 * pair2
+//line tensor.go:127:40000
+									_ = c[t212]
+//line tensor.go:128:40000
+									t48 := 2*pair2 + 1
+//line tensor.go:127:40000
+									_ = c[t48]
+//line tensor.go:128:40000
+									t54 := alpha * v
+//line tensor.go:129:40000
+									t63 := alpha * w
+//line tensor.go:127:40000
+									c[t212] = t54
+//line tensor.go:127:40000
+									c[t48] = t63
+//line tensor.go:128:40000
+								}
+//line tensor.go:129:40000
+							}
+//line tensor.go:130
+						}
+					}
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:120:30000
-					t19 := *x
-//line tensor.go:121:30000
-					t28 := row3
-//line tensor.go:122:30000
-					t36 := column3
-//line tensor.go:123:30000
-					t46 := v
-//line tensor.go:120:30000
-					putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c)
-//line tensor.go:121:30000
-				}
-//line tensor.go:122:30000
+				break
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+//line tensor.go:329:40000
+			for i10 := 0; i10 < 4; i10++ {
+//line tensor.go:330:40000
+				for j4 := 0; j4 < t31; j4++ {
+//line tensor.go:331:40000
+					if r.Halted() {
+//line tensor.go:330:40000
+						r.Halt()
+//line tensor.go:331:40000
+					}
+//line tensor.go:331:40000
+					for e := 0; e < 4; e++ {
+//line tensor.go:332:40000
+						t322 := e
+//line tensor.go:333:40000
+						result05 := (threadX+first16)&31>>2 + t322>>1<<3
+//line tensor.go:334:40000
+						row5 := row3 + i10*16 + result05
+//line tensor.go:335:40000
+						t342 := e
+//line tensor.go:336:40000
+						result06 := at7 + t342&1
+//line tensor.go:337:40000
+						column4 := column3 + j4*8 + result06
+//line tensor.go:332:40000
+						v2 := sum[0][j4][e]
+//line tensor.go:126:40000
+						t16 := *x
+//line tensor.go:127:40000
+						t213 := row5
+//line tensor.go:128:40000
+						t310 := column4
+//line tensor.go:129:40000
+						t49 := v2
+//line tensor.go:126:40000
+						putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c)
+//line tensor.go:127:40000
+					}
+//line tensor.go:128:40000
+				}
+//line tensor.go:336:40000
+				sum[0] = sum[1]
+//line tensor.go:337:40000
+				sum[1] = sum[2]
+//line tensor.go:338:40000
+				sum[2] = sum[3]
+//line tensor.go:339
+			}
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:13596:1
+//line quern_gen.go:15486:1
 func quernPlainTensorU8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[int32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -13617,331 +15507,339 @@ func quernHostTensorU8(r *host.Run) {
 	b := host.Slice[uint8](r, 13)
 	c := host.Slice[int32](r, 14)
 	var t3 int
-	size := k + part - 1
+	size := k + part*16 - 1
+	size2 := part * 16
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][16]uint8
-	lines2 := host.Shared[[6144][16]uint8](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 2, r.BlockDim.Count())
+	var tiles [][16]uint8
+	tiles2 := host.Shared[[6144][16]uint8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 16
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][16]uint8
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[uint8]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][16]uint8
-	givens := host.Scratch[*[16]uint8](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]uint8
+	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][16]uint8
-	givens2 := host.Scratch[*[16]uint8](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][16]uint8
+	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[uint8]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[uint8]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[int32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[int32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[int32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[int32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[uint8]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[uint8]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[int32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[int32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[int32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183
-		t3 = max(size/part, 1)
+//line tensor.go:192:40000
+		t3 = max(size/size2, 1)
+//line tensor.go:193:40000
 		parts = t3
+//line tensor.go:194:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184
-		t4 = blockX % size2
+//line tensor.go:193:40000
+		t4 = blockX % size3
+//line tensor.go:194:40000
 		for threadZ := range 1 {
+//line tensor.go:195:40000
 			for threadY := range 1 {
+//line tensor.go:196:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:197:40000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:198:40000
 				quernRow1TensorU8(r, rows, first, columns, t4, t1, t2)
+//line tensor.go:199:40000
 			}
+//line tensor.go:200:40000
 		}
+//line tensor.go:201:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185
-		rest = blockX / size2
+//line tensor.go:194:40000
+		rest = blockX / size3
+//line tensor.go:195:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186
-		first2 = rest % parts * part
-		start := min(first2+part, k)
+//line tensor.go:195:40000
+		first2 = rest % parts * part * 16
+//line tensor.go:196:40000
+		start := min(first2+size2, k)
+//line tensor.go:197:40000
 		for threadZ := range 1 {
+//line tensor.go:198:40000
 			for threadY := range 1 {
+//line tensor.go:199:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:200:40000
 				first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:201:40000
 				quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+//line tensor.go:202:40000
 			}
-//line tensor.go:194:30000
+//line tensor.go:203:40000
 		}
-//line tensor.go:195:30000
+//line tensor.go:204:40000
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:129:30000
-		lines = lines2[:]
-//line tensor.go:235:30000
-		step = -2
-//line tensor.go:236:30000
+//line tensor.go:136
+		tiles = tiles2[:]
+//line tensor.go:280:40000
+		step = 0
+//line tensor.go:281:40000
 		for threadZ := range 1 {
-//line tensor.go:237:30000
+//line tensor.go:282:40000
 			for threadY := range 1 {
-//line tensor.go:238:30000
+//line tensor.go:283:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
+//line tensor.go:284:40000
 				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorU8(r, xs, first4, counts, sums, size3)
-//line tensor.go:241
+//line tensor.go:285:40000
+				quernRow3TensorU8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7)
+//line tensor.go:286:40000
 			}
+//line tensor.go:287:40000
 		}
-		for ; step < counts[0]; step++ {
+//line tensor.go:288:40000
+		for ; step < t3s[0]; step++ {
+//line tensor.go:289
 			if r.Halted() {
-//line tensor.go:235:30000
+//line tensor.go:280:40000
 				r.Halt()
-//line tensor.go:236:30000
+//line tensor.go:281:40000
 			}
-//line tensor.go:236:30000
-			if step >= 0 {
-//line tensor.go:237:30000
-			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241
-			start2 := next % 3 * size4
-			start3 := next * 8
+//line tensor.go:290
+			stage = int(step%3) * size8
+			kk = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4TensorU8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow4TensorU8(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7)
 				}
 			}
-//line tensor.go:244
-			if step >= 0 {
-				t54 = step % 3 * size4
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245
-				from = lines[t54:]
-//line tensor.go:249
-				kk = 0
+			for ; kk < 4; kk++ {
+				if r.Halted() {
+//line tensor.go:291
+					r.Halt()
+				}
+//line tensor.go:294
+				i7 = 0
+				start3 := kk * 2
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5TensorU8(r, fas, first6, fbs)
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorU8(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				for ; kk < 4; kk++ {
+				for ; i7 < 4; i7++ {
+//line tensor.go:295
+					t47 = tiles
+					start4 := i7 * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorU8(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+//line tensor.go:306:40000
+					for threadZ := range 1 {
+//line tensor.go:307:40000
+						for threadY := range 1 {
+//line tensor.go:308:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:309:40000
+							first11 := (threadZ*1 + threadY) * 256
+//line tensor.go:310:40000
+							quernRow7TensorU8(r, fas, first11, words, words2, words3, words4, start5, i7)
+//line tensor.go:311:40000
+						}
+//line tensor.go:312:40000
+					}
+//line tensor.go:313:40000
+				}
+//line tensor.go:297
+				j = 0
+				for ; j < t102; j++ {
+//line tensor.go:298
+					t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorU8(r, bs, first12, givens2, start6, t11)
+						}
+//line tensor.go:306:40000
+					}
+//line tensor.go:307:40000
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:308:40000
+					start7 := kk % 2
+//line tensor.go:309:40000
+					for threadZ := range 1 {
+//line tensor.go:310:40000
+						for threadY := range 1 {
+//line tensor.go:311:40000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:312:40000
+							first13 := (threadZ*1 + threadY) * 256
+//line tensor.go:313:40000
+							quernRow9TensorU8(r, fbs, first13, words5, words6, words7, words8, start7, j)
+//line tensor.go:314:40000
+						}
+//line tensor.go:315:40000
+					}
+//line tensor.go:316:40000
+				}
+//line tensor.go:300
+				i8 = 0
+				for ; i8 < 4; i8++ {
 					if r.Halted() {
-//line tensor.go:249
+//line tensor.go:300
 						r.Halt()
 					}
-//line tensor.go:250
-					now = kk % 2
-					i3 = 0
-					for ; i3 < 4; i3++ {
-//line tensor.go:252
-						t62 = from
-						start4 := i3 * 16
-						start5 := kk * 2
+//line tensor.go:301
+					j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+//line tensor.go:306:40000
+						start11 := j2%2*2 + 1
+//line tensor.go:307:40000
+						for threadZ := range 1 {
+//line tensor.go:308:40000
+							for threadY := range 1 {
+//line tensor.go:309:40000
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:310:40000
+								first14 := (threadZ*1 + threadY) * 256
+//line tensor.go:311:40000
+								quernRow10TensorU8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+//line tensor.go:312:40000
+							}
+//line tensor.go:313:40000
+						}
+//line tensor.go:303
+						host.MMAUint8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
 						for threadZ := range 1 {
 							for threadY := range 1 {
+//line tensor.go:306:40000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorU8(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+//line tensor.go:307:40000
+								first15 := (threadZ*1 + threadY) * 256
+//line tensor.go:308:40000
+								quernRow11TensorU8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+//line tensor.go:309:40000
 							}
-//line tensor.go:261:30000
+//line tensor.go:310:40000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorU8(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
-							}
-//line tensor.go:269:30000
-						}
-//line tensor.go:270:30000
+//line tensor.go:311:40000
 					}
-//line tensor.go:254
-					j = 0
-					for ; j < t122; j++ {
-						if r.Halted() {
-//line tensor.go:254
-							r.Halt()
-						}
-//line tensor.go:255
-						t132 = now
-						t142 = 2 * j
-						t152 = now
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorU8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
-							}
-//line tensor.go:268:30000
-						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorU8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
-							}
-//line tensor.go:276:30000
-						}
-//line tensor.go:277:30000
-					}
-//line tensor.go:257
-					i4 = 0
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257
-							r.Halt()
-						}
-//line tensor.go:258
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorU8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:259:30000
-							host.MMAUint8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorU8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
-								}
-//line tensor.go:266:30000
-							}
-//line tensor.go:267:30000
-						}
-//line tensor.go:268:30000
-					}
-//line tensor.go:269:30000
+//line tensor.go:312:40000
 				}
-//line tensor.go:270:30000
+//line tensor.go:313:40000
 			}
-//line tensor.go:271:30000
+//line tensor.go:314:40000
 		}
-//line tensor.go:272:30000
+//line tensor.go:315:40000
 		for threadZ := range 1 {
-//line tensor.go:273:30000
+//line tensor.go:316:40000
 			for threadY := range 1 {
-//line tensor.go:274:30000
+//line tensor.go:317:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorU8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c)
-//line tensor.go:277:30000
+//line tensor.go:318:40000
+				first16 := (threadZ*1 + threadY) * 256
+//line tensor.go:319:40000
+				quernRow12TensorU8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta)
+//line tensor.go:320
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:13929:1
+//line quern_gen.go:15821:1
 func quernRow1TensorU8(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184
+//line tensor.go:193:40000
 		row, column := tileOf(t4, t1, t2)
+//line tensor.go:194:40000
 		row2 := row
+//line tensor.go:195:40000
 		column2 := column
+//line tensor.go:196:40000
 		rowRow[threadX] = row2
+//line tensor.go:197:40000
 		columnRow[threadX] = column2
+//line tensor.go:198:40000
 	}
+//line tensor.go:199:40000
 }
 
 //go:noinline
-//line quern_gen.go:13945:1
+//line quern_gen.go:15843:1
 func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
@@ -13951,204 +15849,328 @@ func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows, columns [
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:128:30000
+//line tensor.go:196:40000
+		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:135
 		*x = result0
-//line tensor.go:129:30000
 	}
-//line tensor.go:130:30000
+//line tensor.go:137:40000
 }
 
 //go:noinline
-//line quern_gen.go:13965:1
-func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
+//line quern_gen.go:15862:1
+func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across int, tiles2 *[6144][16]uint8, a, b []uint8, stages int, size4 int32, size5, across2, rows3, size6, columns3, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234:30000
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+//line tensor.go:215
+		whole := (x.end - x.first) / depth
+		rest2 := x.end - x.first - whole*depth
+		start2 := x.first + t22*elements
+		t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+//line tensor.go:219
+		l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+//line tensor.go:224
+		if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+//line tensor.go:228
+			for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+//line tensor.go:228
+					r.Halt()
+				}
+//line tensor.go:229
+				to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+//line tensor.go:139:40000
+				t23 := to
+//line tensor.go:139:40000
+				_ = tiles2[t23]
+//line tensor.go:139:40000
+				t33 := tiles2[t23][:]
+//line tensor.go:140:40000
+				t5 := at
+//line tensor.go:141:40000
+				t6 := n2
+//line tensor.go:139:40000
+				partOf[uint8](t33, a, t5, t6)
+//line tensor.go:140:40000
+			}
+//line tensor.go:232
+			for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+//line tensor.go:232
+					r.Halt()
+				}
+//line tensor.go:233
+				to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+//line tensor.go:140:40000
+				t24 := to2
+//line tensor.go:140:40000
+				_ = tiles2[t24]
+//line tensor.go:140:40000
+				t34 := tiles2[t24][:]
+//line tensor.go:141:40000
+				t52 := at2
+//line tensor.go:142:40000
+				t62 := n2
+//line tensor.go:140:40000
+				partOf[uint8](t34, b, t52, t62)
+//line tensor.go:141:40000
+			}
+//line tensor.go:142:40000
+		}
+//line tensor.go:236
+		t8 := l
+//line tensor.go:237:40000
+		t9 := first5
+//line tensor.go:238:40000
+		t10 := first5 + int32(whole)
+//line tensor.go:239:40000
+		l2 := t8
+//line tensor.go:240:40000
+		first6 := t9
+//line tensor.go:241:40000
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+//line tensor.go:270:40000
+		first7 := first6
+//line tensor.go:271:40000
+		count2 := count
+//line tensor.go:270:40000
+		for step2 := int32(0); step2 < 2; step2++ {
+//line tensor.go:271:40000
+			if step2 >= first7 && step2 < count2 {
+//line tensor.go:272:40000
+				l4 := l3
+//line tensor.go:241:40000
+				to3 := int(step2%int32(stages)*size4 + l4.place)
+//line tensor.go:243:40000
+				t13 := size5 / across2
+//line tensor.go:244:40000
+				for i3 := 0; i3 < t13; i3++ {
+//line tensor.go:244:40000
+					if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+//line tensor.go:245:40000
+						to4 := to3 + i3*across2*8
+//line tensor.go:246:40000
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+//line tensor.go:137:40000
+						t25 := to4
+//line tensor.go:137:40000
+						_ = tiles2[t25]
+//line tensor.go:138:40000
+						t35 := at3
+//line tensor.go:137:40000
+						t43 := a[t35:]
+//line tensor.go:137:40000
+						tiles2[t25] = *(*[16]uint8)(t43)
+//line tensor.go:138:40000
+					}
+//line tensor.go:139:40000
+				}
+//line tensor.go:248:40000
+				t26 := size6 / across2
+//line tensor.go:249:40000
+				for i4 := 0; i4 < t26; i4++ {
+//line tensor.go:250:40000
+					if r.Halted() {
+//line tensor.go:248:40000
+						r.Halt()
+//line tensor.go:249:40000
+					}
+//line tensor.go:249:40000
+					if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+//line tensor.go:250:40000
+						to5 := to3 + (rows3+i4*across2)*8
+//line tensor.go:251:40000
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+//line tensor.go:138:40000
+						t27 := to5
+//line tensor.go:138:40000
+						_ = tiles2[t27]
+//line tensor.go:139:40000
+						t36 := at4
+//line tensor.go:138:40000
+						t44 := b[t36:]
+//line tensor.go:138:40000
+						tiles2[t27] = *(*[16]uint8)(t44)
+//line tensor.go:139:40000
+					}
+//line tensor.go:140:40000
+				}
+//line tensor.go:253:40000
+				l4.a += size7
+//line tensor.go:254:40000
+				l4.b += size7
+//line tensor.go:255:40000
+			}
+//line tensor.go:256:40000
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[int32]{}
-//line tensor.go:235:30000
-		countRow[threadX] = count
-//line tensor.go:236:30000
+//line tensor.go:280:40000
+		t37 := count2
+//line tensor.go:281:40000
+		countRow[threadX] = count2
+//line tensor.go:282:40000
+		t3Row[threadX] = t37
+//line tensor.go:283:40000
 	}
-//line tensor.go:237:30000
+//line tensor.go:284:40000
 }
 
 //go:noinline
-//line quern_gen.go:13986:1
-func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][16]uint8, start3, elements, stepA, lda int, a []uint8, t43, stepB, ldb int, b []uint8) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
+//line quern_gen.go:16043:1
+func quernRow4TensorU8(r *host.Run, ls []loading, first8 int, counts []int32, fas, fbs [][2][4]kernel.MatrixA[uint8], step int32, stages2 int, size9 int32, size10, across3, rows4, lda, elements int, tiles2 *[6144][16]uint8, a []uint8, size11, columns4, ldb int, b []uint8, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
-				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:130:30000
-					t13 := place
-//line tensor.go:131
-					t23 := at2
-//line tensor.go:130:30000
-					t33 := a[t23:]
-//line tensor.go:130:30000
-					*t13 = *(*[16]uint8)(t33)
-//line tensor.go:131
-				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215:30000
-					}
-//line tensor.go:216:30000
-					n3 := n2
-//line tensor.go:132
-					t14 := place
-//line tensor.go:132
-					t24 := t14[:]
-					t42 := at2
-					t5 := n3
-//line tensor.go:132
-					partOf[uint8](t24, a, t42, t5)
-				}
-			}
-//line tensor.go:219:30000
-			for i2 := 0; i2 < t43; i2++ {
-//line tensor.go:220:30000
-				if r.Halted() {
-//line tensor.go:219:30000
-					r.Halt()
-//line tensor.go:220:30000
-				}
-//line tensor.go:220:30000
-				l2 := at + i2*32
-//line tensor.go:221:30000
-				t52 := to
-//line tensor.go:222:30000
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221:30000
-				_ = t52[t6]
-//line tensor.go:221:30000
-				place2 := &t52[t6]
-//line tensor.go:222:30000
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-//line tensor.go:223:30000
-				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:131
-					t15 := place2
-					t25 := at3
-//line tensor.go:131
-					t34 := b[t25:]
-//line tensor.go:131
-					*t15 = *(*[16]uint8)(t34)
-				} else {
-//line tensor.go:225:30000
-					n4 := 0
-//line tensor.go:226:30000
-					if x.column+l2 < x.n {
-//line tensor.go:227:30000
-						n4 = x.end - k2
-//line tensor.go:228:30000
-					}
-//line tensor.go:229:30000
-					n5 := n4
-//line tensor.go:133
-					t16 := place2
-//line tensor.go:133
-					t26 := t16[:]
-					t44 := at3
-					t53 := n5
-//line tensor.go:133
-					partOf[uint8](t26, b, t44, t53)
-				}
-			}
-		}
-	}
-//line tensor.go:138:30000
-}
-
-//go:noinline
-//line quern_gen.go:14112:1
-func quernRow5TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first6 int, fbs [][2][8]kernel.MatrixB[uint8]) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first6:])
-	for threadX := range 256 {
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247
+//line tensor.go:283:40000
+		if step+2 < count2 {
+//line tensor.go:284:40000
+			l5 := l3
+//line tensor.go:285:40000
+			step3 := step + 2
+//line tensor.go:241:40000
+			to6 := int(step3%int32(stages2)*size9 + l5.place)
+//line tensor.go:243:40000
+			t14 := size10 / across3
+//line tensor.go:244:40000
+			for i5 := 0; i5 < t14; i5++ {
+//line tensor.go:244:40000
+				if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+//line tensor.go:245:40000
+					to7 := to6 + i5*across3*8
+//line tensor.go:246:40000
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+//line tensor.go:137:40000
+					t28 := to7
+//line tensor.go:137:40000
+					_ = tiles2[t28]
+//line tensor.go:138:40000
+					t38 := at5
+//line tensor.go:137:40000
+					t45 := a[t38:]
+//line tensor.go:137:40000
+					tiles2[t28] = *(*[16]uint8)(t45)
+//line tensor.go:138:40000
+				}
+//line tensor.go:139:40000
+			}
+//line tensor.go:248:40000
+			t29 := size11 / across3
+//line tensor.go:249:40000
+			for i6 := 0; i6 < t29; i6++ {
+//line tensor.go:250:40000
+				if r.Halted() {
+//line tensor.go:248:40000
+					r.Halt()
+//line tensor.go:249:40000
+				}
+//line tensor.go:249:40000
+				if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+//line tensor.go:250:40000
+					to8 := to6 + (rows4+i6*across3)*8
+//line tensor.go:251:40000
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+//line tensor.go:138:40000
+					t210 := to8
+//line tensor.go:138:40000
+					_ = tiles2[t210]
+//line tensor.go:139:40000
+					t39 := at6
+//line tensor.go:138:40000
+					t46 := b[t39:]
+//line tensor.go:138:40000
+					tiles2[t210] = *(*[16]uint8)(t46)
+//line tensor.go:139:40000
+				}
+//line tensor.go:140:40000
+			}
+//line tensor.go:253:40000
+			l5.a += size7
+//line tensor.go:254:40000
+			l5.b += size7
+//line tensor.go:255:40000
+		}
+//line tensor.go:289
 		*fa = [2][4]kernel.MatrixA[uint8]{}
-		*fb = [2][8]kernel.MatrixB[uint8]{}
+		*fb = [2][4]kernel.MatrixA[uint8]{}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14126:1
-func quernRow6TensorU8(r *host.Run, givens []*[16]uint8, first7, start4, start5 int, t62 [][16]uint8) {
-	givenRow := (*[256]*[16]uint8)(givens[first7:])
+//line quern_gen.go:16130:1
+func quernRow5TensorU8(r *host.Run, as []int, first9 int, bs []int, stage, start3, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := (threadX + first9) >> 5
+		t15 := warp / 4 * 64
+		lane := (threadX + first9) & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+//line tensor.go:292
+		a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		aRow[threadX] = a2
+		bRow[threadX] = b2
+	}
+}
+
+//go:noinline
+//line quern_gen.go:16150:1
+func quernRow6TensorU8(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]uint8)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252
-		_ = t62[t7]
-//line tensor.go:252
-		given := &t62[t7]
+		a2 := aRow[threadX]
+//line tensor.go:295
+		t53 := a2 + start4
+//line tensor.go:295
+		_ = t47[t53]
+//line tensor.go:295
+		given := &t47[t53]
 		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14146:1
-func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+//line quern_gen.go:16168:1
+func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words, words2, words3, words4 []uint32, start5, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -14156,94 +16178,84 @@ func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 in
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252
-		fa[now][i3] = kernel.MatrixA[uint8]{word, word2, word3, word4}
+//line tensor.go:295
+		fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14166:1
-func quernRow8TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first9 int, givens2 []*[16]uint8, t132, t142, t152, t162, wide, start6, start7 int, t172 [][16]uint8) {
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first9:])
-	givenRow2 := (*[256]*[16]uint8)(givens2[first9:])
+//line quern_gen.go:16188:1
+func quernRow8TensorU8(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255
-		_ = fb[t132][t142]
-//line tensor.go:255
-		_ = fb[t152][t162]
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255
-		_ = t172[t18]
-//line tensor.go:255
-		given2 := &t172[t18]
+		b2 := bRow[threadX]
+//line tensor.go:298
+		t122 := b2 + start6
+//line tensor.go:298
+		_ = t11[t122]
+//line tensor.go:298
+		given2 := &t11[t122]
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14191:1
-func quernRow9TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+//line quern_gen.go:16206:1
+func quernRow9TensorU8(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5, words6, words7, words8 []uint32, start7, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255
-		fb[t132][t142] = kernel.MatrixB[uint8]{word5, word6}
-//line tensor.go:255
-		fb[t152][t162] = kernel.MatrixB[uint8]{word7, word8}
+//line tensor.go:298
+		fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:14213:1
-func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][8]kernel.MatrixB[uint8], t24s []kernel.MatrixA[uint8], t25s []kernel.MatrixB[uint8], t26s []kernel.Accumulator[int32], now, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[uint8])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[uint8])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[int32])(t26s[first11:])
+//line quern_gen.go:16226:1
+func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first14 int, fas, fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[uint8], t19s []kernel.MatrixB[uint8], t20s []kernel.Accumulator[int32], start8, start9, i8, start10, start11, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[uint8])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[uint8])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[int32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+//line tensor.go:302
+		b3 := fb[start8][start9]
+		*t18 = fa[start8][i8]
+//line tensor.go:303
+		*t19 = kernel.MatrixB[uint8]{b3[start10], b3[start11]}
+//line tensor.go:303
+		*t20 = sum[i8][j2]
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:14241:1
-func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2, sums3, sums4, sums5 []int32, i4, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
-	sumRow2 := (*[256]int32)(sums2[first12:])
-	sumRow3 := (*[256]int32)(sums3[first12:])
-	sumRow4 := (*[256]int32)(sums4[first12:])
-	sumRow5 := (*[256]int32)(sums5[first12:])
+//line quern_gen.go:16253:1
+func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first15 int, sums2, sums3, sums4, sums5 []int32, i8, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first15:])
+	sumRow2 := (*[256]int32)(sums2[first15:])
+	sumRow3 := (*[256]int32)(sums3[first15:])
+	sumRow4 := (*[256]int32)(sums4[first15:])
+	sumRow5 := (*[256]int32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -14251,75 +16263,366 @@ func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+//line tensor.go:303
+		sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:14263:1
-func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31, wide, ldc, stepC int, alpha, beta int32, c []int32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
+//line quern_gen.go:16273:1
+func quernRow12TensorU8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[int32], wide int, result bool, stepC, ldc, t30 int, c []int32, alpha int32, t31 int, beta int32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		warp := (threadX + first16) >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := (threadX+first16)&31&3<<1 + 0
+		at7 := (threadX + first16) & 31 & 3 << 1
+//line tensor.go:310:40000
+		t252 := x.row + t15
+//line tensor.go:311:40000
+		t262 := x.column + t211
+//line tensor.go:312:40000
+		row3 := t252
+//line tensor.go:313:40000
+		column3 := t262
+//line tensor.go:314:40000
+		switch {
+//line tensor.go:315:40000
+		default:
+//line tensor.go:311:40000
+			if result {
+//line tensor.go:312:40000
+				column3 += result03
+//line tensor.go:313:40000
+				columns5 := x.n - column3
+//line tensor.go:314:40000
+				for i9 := 0; i9 < 4; i9++ {
+//line tensor.go:315:40000
+					for half := 0; half < 2; half++ {
+//line tensor.go:316:40000
+						t282 := 2 * half
+//line tensor.go:317:40000
+						result04 := (threadX+first16)&31>>2 + t282>>1<<3
+//line tensor.go:318:40000
+						row4 := row3 + i9*16 + result04
+//line tensor.go:319:40000
+						if row4 < x.m {
+//line tensor.go:317:40000
+							pair := (x.matrix*stepC + row4*ldc + column3) / 2
+//line tensor.go:318:40000
+							for j3 := 0; j3 < t30; j3++ {
+//line tensor.go:319:40000
+								if r.Halted() {
+//line tensor.go:318:40000
+									r.Halt()
+//line tensor.go:319:40000
+								}
+//line tensor.go:319:40000
+								if j3*8 < columns5 {
+//line tensor.go:320
+									pair2 := pair + j3*4
+//line tensor.go:320
+									v := sum[i9][j3][2*half]
+//line tensor.go:320
+									w := sum[i9][j3][2*half+1]
+//line tensor.go:142:40000
+									t212 := 2 * pair2
+//line tensor.go:142:40000
+									_ = c[t212]
+//line tensor.go:143:40000
+									t48 := 2*pair2 + 1
+//line tensor.go:142:40000
+									_ = c[t48]
+//line tensor.go:143:40000
+									t54 := alpha * v
+//line tensor.go:144:40000
+									t63 := alpha * w
+//line tensor.go:142:40000
+									c[t212] = t54
+//line tensor.go:142:40000
+									c[t48] = t63
+//line tensor.go:143:40000
+								}
+//line tensor.go:144:40000
+							}
+//line tensor.go:145:40000
+						}
+//line tensor.go:146:40000
+					}
+//line tensor.go:147:40000
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:134
-					t19 := *x
-					t28 := row3
-					t36 := column3
-					t46 := v
-//line tensor.go:134
-					putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c)
-				}
+//line tensor.go:148:40000
+				break
+//line tensor.go:149:40000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+//line tensor.go:329:40000
+			for i10 := 0; i10 < 4; i10++ {
+//line tensor.go:330:40000
+				for j4 := 0; j4 < t31; j4++ {
+//line tensor.go:331:40000
+					if r.Halted() {
+//line tensor.go:330:40000
+						r.Halt()
+//line tensor.go:331:40000
+					}
+//line tensor.go:331:40000
+					for e := 0; e < 4; e++ {
+//line tensor.go:332:40000
+						t322 := e
+//line tensor.go:333:40000
+						result05 := (threadX+first16)&31>>2 + t322>>1<<3
+//line tensor.go:334:40000
+						row5 := row3 + i10*16 + result05
+//line tensor.go:335:40000
+						t342 := e
+//line tensor.go:336:40000
+						result06 := at7 + t342&1
+//line tensor.go:337:40000
+						column4 := column3 + j4*8 + result06
+//line tensor.go:332:40000
+						v2 := sum[0][j4][e]
+//line tensor.go:141:40000
+						t16 := *x
+//line tensor.go:142:40000
+						t213 := row5
+//line tensor.go:143:40000
+						t310 := column4
+//line tensor.go:144:40000
+						t49 := v2
+//line tensor.go:141:40000
+						putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c)
+//line tensor.go:142:40000
+					}
+//line tensor.go:143:40000
+				}
+//line tensor.go:336:40000
+				sum[0] = sum[1]
+//line tensor.go:337:40000
+				sum[1] = sum[2]
+//line tensor.go:338:40000
+				sum[2] = sum[3]
+//line tensor.go:339
+			}
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:14323:1
+//line quern_gen.go:16416:1
+func quernPlainCopyRows_uint8(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
+	host.Plain(r, func(t kernel.Thread) { quern_copyRows_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostCopyRows_uint8(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	strideFrom := host.Value[int](r, 2)
+	strideTo := host.Value[int](r, 3)
+	stepFrom := host.Value[int](r, 4)
+	stepTo := host.Value[int](r, 5)
+	matrices := host.Value[int](r, 6)
+	from := host.Slice[uint8](r, 7)
+	to := host.Slice[uint8](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows * columns
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CopyRows_uint8(r, base, size, columns, to, rows, stepTo, strideTo, from, stepFrom, strideFrom, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CopyRows_uint8(r *host.Run, base, size, columns int, to []uint8, rows, stepTo, strideTo int, from []uint8, stepFrom, strideFrom, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line tensor.go:349
+			t1 := i / columns
+//line tensor.go:349
+			t2 := i % columns
+			row := t1
+			column := t2
+//line tensor.go:350
+			to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line tensor.go:346
+		if i >= size {
+			continue
+		}
+		t1 := i / columns
+//line tensor.go:349
+		t2 := i % columns
+		row := t1
+		column := t2
+//line tensor.go:350
+		to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+	}
+}
+
+//line quern_gen.go:16486:1
+func quernPlainCopyRows_uint16(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint16](r, 7), host.Slice[uint16](r, 8)
+	host.Plain(r, func(t kernel.Thread) { quern_copyRows_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostCopyRows_uint16(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	strideFrom := host.Value[int](r, 2)
+	strideTo := host.Value[int](r, 3)
+	stepFrom := host.Value[int](r, 4)
+	stepTo := host.Value[int](r, 5)
+	matrices := host.Value[int](r, 6)
+	from := host.Slice[uint16](r, 7)
+	to := host.Slice[uint16](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows * columns
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CopyRows_uint16(r, base, size, columns, to, rows, stepTo, strideTo, from, stepFrom, strideFrom, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CopyRows_uint16(r *host.Run, base, size, columns int, to []uint16, rows, stepTo, strideTo int, from []uint16, stepFrom, strideFrom, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line tensor.go:349
+			t1 := i / columns
+//line tensor.go:349
+			t2 := i % columns
+			row := t1
+			column := t2
+//line tensor.go:350
+			to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line tensor.go:346
+		if i >= size {
+			continue
+		}
+		t1 := i / columns
+//line tensor.go:349
+		t2 := i % columns
+		row := t1
+		column := t2
+//line tensor.go:350
+		to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+	}
+}
+
+//line quern_gen.go:16556:1
+func quernPlainCopyRows_uint32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8)
+	host.Plain(r, func(t kernel.Thread) { quern_copyRows_uint32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostCopyRows_uint32(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	strideFrom := host.Value[int](r, 2)
+	strideTo := host.Value[int](r, 3)
+	stepFrom := host.Value[int](r, 4)
+	stepTo := host.Value[int](r, 5)
+	matrices := host.Value[int](r, 6)
+	from := host.Slice[uint32](r, 7)
+	to := host.Slice[uint32](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows * columns
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CopyRows_uint32(r, base, size, columns, to, rows, stepTo, strideTo, from, stepFrom, strideFrom, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CopyRows_uint32(r *host.Run, base, size, columns int, to []uint32, rows, stepTo, strideTo int, from []uint32, stepFrom, strideFrom, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line tensor.go:349
+			t1 := i / columns
+//line tensor.go:349
+			t2 := i % columns
+			row := t1
+			column := t2
+//line tensor.go:350
+			to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line tensor.go:346
+		if i >= size {
+			continue
+		}
+		t1 := i / columns
+//line tensor.go:349
+		t2 := i % columns
+		row := t1
+		column := t2
+//line tensor.go:350
+		to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+	}
+}
+
+//line quern_gen.go:16626:1
 func quernPlainTranspose_uint8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14352,49 +16655,49 @@ func quernHostTranspose_uint8(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t1 = blockX % all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t2 = blockX / all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		i = t1
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		matrix = t2
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t3 = i / tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t4 = i % tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		row = t3
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		column = t4
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		iFirst = 0
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 			quernRow1Transpose_uint8(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 		}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 		iFirst2 = 0
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 			quernRow2Transpose_uint8(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 		}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 	}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 }
 
 //go:noinline
-//line quern_gen.go:14398:1
+//line quern_gen.go:16701:1
 func quernRow1Transpose_uint8(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint8, from []uint8, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -14418,41 +16721,41 @@ func quernRow1Transpose_uint8(r *host.Run, iFirst, row, rows, column, columns in
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 						copy(row2, row3)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						break done3
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 				for threadX := range 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						}
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 			}
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		}
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 	}
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 }
 
 //go:noinline
-//line quern_gen.go:14456:1
+//line quern_gen.go:16759:1
 func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows int, to []uint8, matrix, stepTo, strideTo int, tile *[32][33]uint8) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -14478,42 +16781,42 @@ func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows i
 						row5 := tile[:count2]
 						for threadX := range count2 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 						break done4
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 					}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 				}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 				for threadX := range 32 {
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 					}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 				}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 			}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 		}
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 	}
-//line transpose.go:43:40000
+//line transpose.go:43:50000
 }
 
-//line quern_gen.go:14517:1
+//line quern_gen.go:16820:1
 func quernPlainTranspose_uint16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[uint16](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14546,49 +16849,49 @@ func quernHostTranspose_uint16(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t1 = blockX % all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t2 = blockX / all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		i = t1
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		matrix = t2
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t3 = i / tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t4 = i % tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		row = t3
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		column = t4
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		iFirst = 0
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 			quernRow1Transpose_uint16(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 		}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 		iFirst2 = 0
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 			quernRow2Transpose_uint16(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 		}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 	}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 }
 
 //go:noinline
-//line quern_gen.go:14592:1
+//line quern_gen.go:16895:1
 func quernRow1Transpose_uint16(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint16, from []uint16, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -14612,41 +16915,41 @@ func quernRow1Transpose_uint16(r *host.Run, iFirst, row, rows, column, columns i
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 						copy(row2, row3)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						break done3
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 				for threadX := range 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						}
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 			}
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		}
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 	}
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 }
 
 //go:noinline
-//line quern_gen.go:14650:1
+//line quern_gen.go:16953:1
 func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows int, to []uint16, matrix, stepTo, strideTo int, tile *[32][33]uint16) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -14672,42 +16975,42 @@ func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows 
 						row5 := tile[:count2]
 						for threadX := range count2 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 						break done4
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 					}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 				}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 				for threadX := range 32 {
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 					}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 				}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 			}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 		}
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 	}
-//line transpose.go:43:40000
+//line transpose.go:43:50000
 }
 
-//line quern_gen.go:14711:1
+//line quern_gen.go:17014:1
 func quernPlainTranspose_uint32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14740,49 +17043,49 @@ func quernHostTranspose_uint32(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t1 = blockX % all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t2 = blockX / all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		i = t1
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		matrix = t2
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t3 = i / tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t4 = i % tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		row = t3
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		column = t4
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		iFirst = 0
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 			quernRow1Transpose_uint32(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 		}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 		iFirst2 = 0
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 			quernRow2Transpose_uint32(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 		}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 	}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 }
 
 //go:noinline
-//line quern_gen.go:14786:1
+//line quern_gen.go:17089:1
 func quernRow1Transpose_uint32(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint32, from []uint32, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -14806,41 +17109,41 @@ func quernRow1Transpose_uint32(r *host.Run, iFirst, row, rows, column, columns i
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 						copy(row2, row3)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						break done3
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 				for threadX := range 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						}
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 			}
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		}
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 	}
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 }
 
 //go:noinline
-//line quern_gen.go:14844:1
+//line quern_gen.go:17147:1
 func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows int, to []uint32, matrix, stepTo, strideTo int, tile *[32][33]uint32) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -14866,42 +17169,42 @@ func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows 
 						row5 := tile[:count2]
 						for threadX := range count2 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 						break done4
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 					}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 				}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 				for threadX := range 32 {
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 					}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 				}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 			}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 		}
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 	}
-//line transpose.go:43:40000
+//line transpose.go:43:50000
 }
 
-//line quern_gen.go:14905:1
+//line quern_gen.go:17208:1
 func quernPlainTranspose_uint64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint64](r, 6), host.Slice[uint64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -14934,49 +17237,49 @@ func quernHostTranspose_uint64(r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t1 = blockX % all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		r.ThreadIdx = kernel.Dim3{}
 //line transpose.go:25
 		t2 = blockX / all
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		i = t1
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		matrix = t2
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t3 = i / tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
+//line transpose.go:26:50000
 		t4 = i % tiles * 32
-//line transpose.go:27:40000
+//line transpose.go:27:50000
 		row = t3
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		column = t4
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 		iFirst = 0
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 			quernRow1Transpose_uint64(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 		}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 		iFirst2 = 0
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 			quernRow2Transpose_uint64(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 		}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 	}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 }
 
 //go:noinline
-//line quern_gen.go:14980:1
+//line quern_gen.go:17283:1
 func quernRow1Transpose_uint64(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint64, from []uint64, matrix, stepFrom, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
@@ -15000,41 +17303,41 @@ func quernRow1Transpose_uint64(r *host.Run, iFirst, row, rows, column, columns i
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 						copy(row2, row3)
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						break done3
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 				for threadX := range 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
+//line transpose.go:28:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
+//line transpose.go:29:50000
 						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
+//line transpose.go:30:50000
 							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
+//line transpose.go:31:50000
 						}
-//line transpose.go:32:40000
+//line transpose.go:32:50000
 					}
-//line transpose.go:33:40000
+//line transpose.go:33:50000
 				}
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 			}
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 		}
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 	}
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 }
 
 //go:noinline
-//line quern_gen.go:15038:1
+//line quern_gen.go:17341:1
 func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows int, to []uint64, matrix, stepTo, strideTo int, tile *[32][33]uint64) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
@@ -15060,42 +17363,42 @@ func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows 
 						row5 := tile[:count2]
 						for threadX := range count2 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 						break done4
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 					}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 				}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 				for threadX := range 32 {
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
+//line transpose.go:34:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
+//line transpose.go:35:50000
 						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
+//line transpose.go:36:50000
 							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+//line transpose.go:37:50000
 						}
-//line transpose.go:38:40000
+//line transpose.go:38:50000
 					}
-//line transpose.go:39:40000
+//line transpose.go:39:50000
 				}
-//line transpose.go:40:40000
+//line transpose.go:40:50000
 			}
-//line transpose.go:41:40000
+//line transpose.go:41:50000
 		}
-//line transpose.go:42:40000
+//line transpose.go:42:50000
 	}
-//line transpose.go:43:40000
+//line transpose.go:43:50000
 }
 
-//line quern_gen.go:15099:1
+//line quern_gen.go:17402:1
 func quernPlainTransposeSquare_uint8(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint8(t, v0, v1, v2) })
@@ -15116,63 +17419,63 @@ func quernHostTransposeSquare_uint8(r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
+//line transpose.go:49:50000
 		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			if r.Halted() {
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 				r.Halt()
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			}
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			i--
-//line transpose.go:52:40000
+//line transpose.go:52:50000
 		}
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			if r.Halted() {
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 				r.Halt()
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			}
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			i++
-//line transpose.go:55:40000
+//line transpose.go:55:50000
 		}
-//line transpose.go:56:40000
+//line transpose.go:56:50000
 		t1 = i * 32
-//line transpose.go:57:40000
+//line transpose.go:57:50000
 		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		row = t1
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		column = t2
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		iFirst = 0
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 			quernRow1TransposeSquare_uint8(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 		}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 		iFirst2 = 0
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 			quernRow2TransposeSquare_uint8(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 		}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 	}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 }
 
 //go:noinline
-//line quern_gen.go:15176:1
+//line quern_gen.go:17479:1
 func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint8, data []uint8, stride int, upper *[32][33]uint8) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15202,93 +17505,93 @@ func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, low
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 						copy(row2, row3)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						break done2
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 				for threadX := range 32 {
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						}
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 			}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 		done3:
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 			switch {
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			default:
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					break done3
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 				}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 				if same2 {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					if count2 <= 0 {
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						break done3
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 						copy(row4, row5)
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						break done3
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 				for threadX := range 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			}
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		}
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 	}
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 }
 
 //go:noinline
-//line quern_gen.go:15292:1
+//line quern_gen.go:17595:1
 func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, data []uint8, stride int, upper, lower *[32][33]uint8) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15321,100 +17624,100 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 						row7 := upper[:count3]
 						for threadX := range count3 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						break done4
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 				}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 				for threadX := range 32 {
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 					}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 				}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 			}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 		done5:
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 			switch {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			default:
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					break done5
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 				}
-//line transpose.go:80:40000
+//line transpose.go:80:50000
 				if same5 {
-//line transpose.go:81:40000
+//line transpose.go:81:50000
 					if count4 <= 0 {
-//line transpose.go:82:40000
+//line transpose.go:82:50000
 						break done5
-//line transpose.go:83:40000
+//line transpose.go:83:50000
 					}
-//line transpose.go:84:40000
+//line transpose.go:84:50000
 					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
+//line transpose.go:85:50000
 						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
+//line transpose.go:86:50000
 						row9 := lower[:count4]
-//line transpose.go:87:40000
+//line transpose.go:87:50000
 						for threadX := range count4 {
-//line transpose.go:88:40000
+//line transpose.go:88:50000
 							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 						break done5
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 				}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				for threadX := range 32 {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						if same4 && row+threadX < n {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 				}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 		}
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 	}
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 }
 
-//line quern_gen.go:15418:1
+//line quern_gen.go:17721:1
 func quernPlainTransposeSquare_uint16(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint16](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint16(t, v0, v1, v2) })
@@ -15435,63 +17738,63 @@ func quernHostTransposeSquare_uint16(r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
+//line transpose.go:49:50000
 		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			if r.Halted() {
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 				r.Halt()
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			}
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			i--
-//line transpose.go:52:40000
+//line transpose.go:52:50000
 		}
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			if r.Halted() {
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 				r.Halt()
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			}
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			i++
-//line transpose.go:55:40000
+//line transpose.go:55:50000
 		}
-//line transpose.go:56:40000
+//line transpose.go:56:50000
 		t1 = i * 32
-//line transpose.go:57:40000
+//line transpose.go:57:50000
 		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		row = t1
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		column = t2
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		iFirst = 0
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 			quernRow1TransposeSquare_uint16(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 		}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 		iFirst2 = 0
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 			quernRow2TransposeSquare_uint16(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 		}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 	}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 }
 
 //go:noinline
-//line quern_gen.go:15495:1
+//line quern_gen.go:17798:1
 func quernRow1TransposeSquare_uint16(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint16, data []uint16, stride int, upper *[32][33]uint16) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15521,93 +17824,93 @@ func quernRow1TransposeSquare_uint16(r *host.Run, iFirst, row, n, column int, lo
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 						copy(row2, row3)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						break done2
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 				for threadX := range 32 {
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						}
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 			}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 		done3:
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 			switch {
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			default:
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					break done3
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 				}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 				if same2 {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					if count2 <= 0 {
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						break done3
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 						copy(row4, row5)
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						break done3
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 				for threadX := range 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			}
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		}
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 	}
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 }
 
 //go:noinline
-//line quern_gen.go:15611:1
+//line quern_gen.go:17914:1
 func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, data []uint16, stride int, upper, lower *[32][33]uint16) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15640,100 +17943,100 @@ func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, d
 						row7 := upper[:count3]
 						for threadX := range count3 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						break done4
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 				}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 				for threadX := range 32 {
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 					}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 				}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 			}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 		done5:
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 			switch {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			default:
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					break done5
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 				}
-//line transpose.go:80:40000
+//line transpose.go:80:50000
 				if same5 {
-//line transpose.go:81:40000
+//line transpose.go:81:50000
 					if count4 <= 0 {
-//line transpose.go:82:40000
+//line transpose.go:82:50000
 						break done5
-//line transpose.go:83:40000
+//line transpose.go:83:50000
 					}
-//line transpose.go:84:40000
+//line transpose.go:84:50000
 					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
+//line transpose.go:85:50000
 						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
+//line transpose.go:86:50000
 						row9 := lower[:count4]
-//line transpose.go:87:40000
+//line transpose.go:87:50000
 						for threadX := range count4 {
-//line transpose.go:88:40000
+//line transpose.go:88:50000
 							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 						break done5
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 				}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				for threadX := range 32 {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						if same4 && row+threadX < n {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 				}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 		}
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 	}
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 }
 
-//line quern_gen.go:15737:1
+//line quern_gen.go:18040:1
 func quernPlainTransposeSquare_uint32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint32(t, v0, v1, v2) })
@@ -15754,63 +18057,63 @@ func quernHostTransposeSquare_uint32(r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
+//line transpose.go:49:50000
 		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			if r.Halted() {
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 				r.Halt()
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			}
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			i--
-//line transpose.go:52:40000
+//line transpose.go:52:50000
 		}
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			if r.Halted() {
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 				r.Halt()
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			}
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			i++
-//line transpose.go:55:40000
+//line transpose.go:55:50000
 		}
-//line transpose.go:56:40000
+//line transpose.go:56:50000
 		t1 = i * 32
-//line transpose.go:57:40000
+//line transpose.go:57:50000
 		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		row = t1
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		column = t2
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		iFirst = 0
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 			quernRow1TransposeSquare_uint32(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 		}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 		iFirst2 = 0
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 			quernRow2TransposeSquare_uint32(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 		}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 	}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 }
 
 //go:noinline
-//line quern_gen.go:15814:1
+//line quern_gen.go:18117:1
 func quernRow1TransposeSquare_uint32(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint32, data []uint32, stride int, upper *[32][33]uint32) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15840,93 +18143,93 @@ func quernRow1TransposeSquare_uint32(r *host.Run, iFirst, row, n, column int, lo
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 						copy(row2, row3)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						break done2
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 				for threadX := range 32 {
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						}
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 			}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 		done3:
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 			switch {
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			default:
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					break done3
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 				}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 				if same2 {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					if count2 <= 0 {
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						break done3
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 						copy(row4, row5)
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						break done3
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 				for threadX := range 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			}
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		}
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 	}
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 }
 
 //go:noinline
-//line quern_gen.go:15930:1
+//line quern_gen.go:18233:1
 func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, data []uint32, stride int, upper, lower *[32][33]uint32) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -15959,100 +18262,100 @@ func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, d
 						row7 := upper[:count3]
 						for threadX := range count3 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						break done4
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 				}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 				for threadX := range 32 {
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 					}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 				}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 			}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 		done5:
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 			switch {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			default:
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					break done5
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 				}
-//line transpose.go:80:40000
+//line transpose.go:80:50000
 				if same5 {
-//line transpose.go:81:40000
+//line transpose.go:81:50000
 					if count4 <= 0 {
-//line transpose.go:82:40000
+//line transpose.go:82:50000
 						break done5
-//line transpose.go:83:40000
+//line transpose.go:83:50000
 					}
-//line transpose.go:84:40000
+//line transpose.go:84:50000
 					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
+//line transpose.go:85:50000
 						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
+//line transpose.go:86:50000
 						row9 := lower[:count4]
-//line transpose.go:87:40000
+//line transpose.go:87:50000
 						for threadX := range count4 {
-//line transpose.go:88:40000
+//line transpose.go:88:50000
 							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 						break done5
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 				}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				for threadX := range 32 {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						if same4 && row+threadX < n {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 				}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 		}
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 	}
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 }
 
-//line quern_gen.go:16056:1
+//line quern_gen.go:18359:1
 func quernPlainTransposeSquare_uint64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint64(t, v0, v1, v2) })
@@ -16073,63 +18376,63 @@ func quernHostTransposeSquare_uint64(r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
+//line transpose.go:49:50000
 		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			if r.Halted() {
-//line transpose.go:50:40000
+//line transpose.go:50:50000
 				r.Halt()
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			}
-//line transpose.go:51:40000
+//line transpose.go:51:50000
 			i--
-//line transpose.go:52:40000
+//line transpose.go:52:50000
 		}
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			if r.Halted() {
-//line transpose.go:53:40000
+//line transpose.go:53:50000
 				r.Halt()
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			}
-//line transpose.go:54:40000
+//line transpose.go:54:50000
 			i++
-//line transpose.go:55:40000
+//line transpose.go:55:50000
 		}
-//line transpose.go:56:40000
+//line transpose.go:56:50000
 		t1 = i * 32
-//line transpose.go:57:40000
+//line transpose.go:57:50000
 		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		row = t1
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		column = t2
-//line transpose.go:58:40000
+//line transpose.go:58:50000
 		iFirst = 0
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 			quernRow1TransposeSquare_uint64(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 		}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 		iFirst2 = 0
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 			quernRow2TransposeSquare_uint64(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 		}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 	}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 }
 
 //go:noinline
-//line quern_gen.go:16133:1
+//line quern_gen.go:18436:1
 func quernRow1TransposeSquare_uint64(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint64, data []uint64, stride int, upper *[32][33]uint64) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16159,93 +18462,93 @@ func quernRow1TransposeSquare_uint64(r *host.Run, iFirst, row, n, column int, lo
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 						copy(row2, row3)
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						break done2
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 				for threadX := range 32 {
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
+//line transpose.go:59:50000
 						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
+//line transpose.go:60:50000
 							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
+//line transpose.go:61:50000
 						}
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 					}
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 				}
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 			}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 		done3:
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 			switch {
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			default:
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					break done3
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 				}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 				if same2 {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					if count2 <= 0 {
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						break done3
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 						copy(row4, row5)
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						break done3
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 				for threadX := range 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
+//line transpose.go:62:50000
 						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
+//line transpose.go:63:50000
 							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
+//line transpose.go:64:50000
 						}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 					}
-//line transpose.go:66:40000
+//line transpose.go:66:50000
 				}
-//line transpose.go:67:40000
+//line transpose.go:67:50000
 			}
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 		}
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 	}
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 }
 
 //go:noinline
-//line quern_gen.go:16249:1
+//line quern_gen.go:18552:1
 func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, data []uint64, stride int, upper, lower *[32][33]uint64) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
@@ -16278,100 +18581,100 @@ func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, d
 						row7 := upper[:count3]
 						for threadX := range count3 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						break done4
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 					}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 				}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 				for threadX := range 32 {
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
+//line transpose.go:68:50000
 						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
+//line transpose.go:69:50000
 							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+//line transpose.go:70:50000
 						}
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 					}
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 				}
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 			}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 		done5:
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 			switch {
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			default:
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					break done5
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 				}
-//line transpose.go:80:40000
+//line transpose.go:80:50000
 				if same5 {
-//line transpose.go:81:40000
+//line transpose.go:81:50000
 					if count4 <= 0 {
-//line transpose.go:82:40000
+//line transpose.go:82:50000
 						break done5
-//line transpose.go:83:40000
+//line transpose.go:83:50000
 					}
-//line transpose.go:84:40000
+//line transpose.go:84:50000
 					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
+//line transpose.go:85:50000
 						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
+//line transpose.go:86:50000
 						row9 := lower[:count4]
-//line transpose.go:87:40000
+//line transpose.go:87:50000
 						for threadX := range count4 {
-//line transpose.go:88:40000
+//line transpose.go:88:50000
 							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 						break done5
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 					}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 				}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 				for threadX := range 32 {
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
+//line transpose.go:71:50000
 						if same4 && row+threadX < n {
-//line transpose.go:72:40000
+//line transpose.go:72:50000
 							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+//line transpose.go:73:50000
 						}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 					}
-//line transpose.go:75:40000
+//line transpose.go:75:50000
 				}
-//line transpose.go:76:40000
+//line transpose.go:76:50000
 			}
-//line transpose.go:77:40000
+//line transpose.go:77:50000
 		}
-//line transpose.go:78:40000
+//line transpose.go:78:50000
 	}
-//line transpose.go:79:40000
+//line transpose.go:79:50000
 }
 
-//line quern_gen.go:16375:1
+//line quern_gen.go:18678:1
 func quernPlainTrsm_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float32](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_trsm_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -16402,31 +18705,31 @@ func quernHostTrsm_float32(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Trsm_float32(r, eFirst, unit, n, a, offA, rowA, columnA, m)
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 				}
-//line trsm.go:26:50000
+//line trsm.go:26:60000
 			}
-//line trsm.go:27:50000
+//line trsm.go:27:60000
 		}
-//line trsm.go:28:50000
+//line trsm.go:28:60000
 		for threadZ := range 1 {
-//line trsm.go:29:50000
+//line trsm.go:29:60000
 			for threadY := range 1 {
-//line trsm.go:30:50000
+//line trsm.go:30:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line trsm.go:31:50000
+//line trsm.go:31:60000
 				quernRow2Trsm_float32(r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-//line trsm.go:32:50000
+//line trsm.go:32:60000
 			}
-//line trsm.go:33:50000
+//line trsm.go:33:60000
 		}
-//line trsm.go:34:50000
+//line trsm.go:34:60000
 	}
-//line trsm.go:35:50000
+//line trsm.go:35:60000
 }
 
 //go:noinline
-//line quern_gen.go:16430:1
+//line quern_gen.go:18733:1
 func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, rowA, columnA int, m *[32][32]float32) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
@@ -16445,23 +18748,23 @@ func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, 
 //line trsm.go:23
 			if i == j && (unit != 0 || i >= n) {
 				v = 1
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 			} else if i < n && j <= i {
-//line trsm.go:26:50000
+//line trsm.go:26:60000
 				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
+//line trsm.go:27:60000
 			}
-//line trsm.go:28:50000
+//line trsm.go:28:60000
 			m[i][j] = v
-//line trsm.go:29:50000
+//line trsm.go:29:60000
 		}
-//line trsm.go:30:50000
+//line trsm.go:30:60000
 		return
-//line trsm.go:31:50000
+//line trsm.go:31:60000
 	}
-//line trsm.go:32:50000
+//line trsm.go:32:60000
 	for threadX := range 128 {
-//line trsm.go:33:50000
+//line trsm.go:33:60000
 		r.ThreadIdx.X = threadX
 //line trsm.go:19
 		if eFirst+threadX < 1024 {
@@ -16474,23 +18777,23 @@ func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, 
 //line trsm.go:23
 			if i == j && (unit != 0 || i >= n) {
 				v = 1
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 			} else if i < n && j <= i {
-//line trsm.go:26:50000
+//line trsm.go:26:60000
 				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
+//line trsm.go:27:60000
 			}
-//line trsm.go:28:50000
+//line trsm.go:28:60000
 			m[i][j] = v
-//line trsm.go:29:50000
+//line trsm.go:29:60000
 		}
-//line trsm.go:30:50000
+//line trsm.go:30:60000
 	}
-//line trsm.go:31:50000
+//line trsm.go:31:60000
 }
 
 //go:noinline
-//line quern_gen.go:16494:1
+//line quern_gen.go:18797:1
 func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []float32, offB, columnB, rowB int, m *[32][32]float32) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
@@ -16501,116 +18804,116 @@ func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []f
 			r.ThreadIdx.X = threadX
 			r2 := base + threadX
 			at2 := offB + r2*columnB
-//line trsm.go:35:50000
+//line trsm.go:35:60000
 			x := [32]float32{}
-//line trsm.go:37:50000
+//line trsm.go:37:60000
 			for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
+//line trsm.go:38:60000
 				if i2 < n {
-//line trsm.go:39:50000
+//line trsm.go:39:60000
 					x[i2] = alpha * b[at2+i2*rowB]
-//line trsm.go:40:50000
+//line trsm.go:40:60000
 				}
-//line trsm.go:41:50000
+//line trsm.go:41:60000
 			}
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 			for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 				if r.Halted() {
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 					r.Halt()
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 				}
-//line trsm.go:45:50000
+//line trsm.go:45:60000
 				t3 := i3
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 				for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 					x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
+//line trsm.go:47:60000
 				}
-//line trsm.go:48:50000
+//line trsm.go:48:60000
 				x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
+//line trsm.go:49:60000
 			}
-//line trsm.go:51:50000
+//line trsm.go:51:60000
 			for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
+//line trsm.go:52:60000
 				if i4 < n {
-//line trsm.go:53:50000
+//line trsm.go:53:60000
 					b[at2+i4*rowB] = x[i4]
-//line trsm.go:54:50000
+//line trsm.go:54:60000
 				}
-//line trsm.go:55:50000
+//line trsm.go:55:60000
 			}
-//line trsm.go:56:50000
+//line trsm.go:56:60000
 		}
-//line trsm.go:57:50000
+//line trsm.go:57:60000
 		return
-//line trsm.go:58:50000
+//line trsm.go:58:60000
 	}
-//line trsm.go:59:50000
+//line trsm.go:59:60000
 	for threadX := range 128 {
-//line trsm.go:60:50000
+//line trsm.go:60:60000
 		r.ThreadIdx.X = threadX
-//line trsm.go:61:50000
+//line trsm.go:61:60000
 		r2 := base + threadX
-//line trsm.go:62:50000
+//line trsm.go:62:60000
 		at := offB + r2*columnB
-//line trsm.go:32:50000
+//line trsm.go:32:60000
 		if r2 >= lines {
-//line trsm.go:33:50000
+//line trsm.go:33:60000
 			continue
-//line trsm.go:34:50000
+//line trsm.go:34:60000
 		}
-//line trsm.go:35:50000
+//line trsm.go:35:60000
 		x := [32]float32{}
-//line trsm.go:37:50000
+//line trsm.go:37:60000
 		for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
+//line trsm.go:38:60000
 			if i2 < n {
-//line trsm.go:39:50000
+//line trsm.go:39:60000
 				x[i2] = alpha * b[at+i2*rowB]
-//line trsm.go:40:50000
+//line trsm.go:40:60000
 			}
-//line trsm.go:41:50000
+//line trsm.go:41:60000
 		}
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 		for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 			if r.Halted() {
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 				r.Halt()
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 			}
-//line trsm.go:45:50000
+//line trsm.go:45:60000
 			t3 := i3
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 			for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 				x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
+//line trsm.go:47:60000
 			}
-//line trsm.go:48:50000
+//line trsm.go:48:60000
 			x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
+//line trsm.go:49:60000
 		}
-//line trsm.go:51:50000
+//line trsm.go:51:60000
 		for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
+//line trsm.go:52:60000
 			if i4 < n {
-//line trsm.go:53:50000
+//line trsm.go:53:60000
 				b[at+i4*rowB] = x[i4]
-//line trsm.go:54:50000
+//line trsm.go:54:60000
 			}
-//line trsm.go:55:50000
+//line trsm.go:55:60000
 		}
-//line trsm.go:56:50000
+//line trsm.go:56:60000
 	}
-//line trsm.go:57:50000
+//line trsm.go:57:60000
 }
 
-//line quern_gen.go:16614:1
+//line quern_gen.go:18917:1
 func quernPlainTrsm_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
 	host.Plain(r, func(t kernel.Thread) { quern_trsm_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
@@ -16641,31 +18944,31 @@ func quernHostTrsm_float64(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Trsm_float64(r, eFirst, unit, n, a, offA, rowA, columnA, m)
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 				}
-//line trsm.go:26:50000
+//line trsm.go:26:60000
 			}
-//line trsm.go:27:50000
+//line trsm.go:27:60000
 		}
-//line trsm.go:28:50000
+//line trsm.go:28:60000
 		for threadZ := range 1 {
-//line trsm.go:29:50000
+//line trsm.go:29:60000
 			for threadY := range 1 {
-//line trsm.go:30:50000
+//line trsm.go:30:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line trsm.go:31:50000
+//line trsm.go:31:60000
 				quernRow2Trsm_float64(r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-//line trsm.go:32:50000
+//line trsm.go:32:60000
 			}
-//line trsm.go:33:50000
+//line trsm.go:33:60000
 		}
-//line trsm.go:34:50000
+//line trsm.go:34:60000
 	}
-//line trsm.go:35:50000
+//line trsm.go:35:60000
 }
 
 //go:noinline
-//line quern_gen.go:16669:1
+//line quern_gen.go:18972:1
 func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, rowA, columnA int, m *[32][32]float64) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
@@ -16684,23 +18987,23 @@ func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, 
 //line trsm.go:23
 			if i == j && (unit != 0 || i >= n) {
 				v = 1
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 			} else if i < n && j <= i {
-//line trsm.go:26:50000
+//line trsm.go:26:60000
 				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
+//line trsm.go:27:60000
 			}
-//line trsm.go:28:50000
+//line trsm.go:28:60000
 			m[i][j] = v
-//line trsm.go:29:50000
+//line trsm.go:29:60000
 		}
-//line trsm.go:30:50000
+//line trsm.go:30:60000
 		return
-//line trsm.go:31:50000
+//line trsm.go:31:60000
 	}
-//line trsm.go:32:50000
+//line trsm.go:32:60000
 	for threadX := range 128 {
-//line trsm.go:33:50000
+//line trsm.go:33:60000
 		r.ThreadIdx.X = threadX
 //line trsm.go:19
 		if eFirst+threadX < 1024 {
@@ -16713,23 +19016,23 @@ func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, 
 //line trsm.go:23
 			if i == j && (unit != 0 || i >= n) {
 				v = 1
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 			} else if i < n && j <= i {
-//line trsm.go:26:50000
+//line trsm.go:26:60000
 				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
+//line trsm.go:27:60000
 			}
-//line trsm.go:28:50000
+//line trsm.go:28:60000
 			m[i][j] = v
-//line trsm.go:29:50000
+//line trsm.go:29:60000
 		}
-//line trsm.go:30:50000
+//line trsm.go:30:60000
 	}
-//line trsm.go:31:50000
+//line trsm.go:31:60000
 }
 
 //go:noinline
-//line quern_gen.go:16733:1
+//line quern_gen.go:19036:1
 func quernRow2Trsm_float64(r *host.Run, base, lines, n int, alpha float64, b []float64, offB, columnB, rowB int, m *[32][32]float64) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
@@ -16740,116 +19043,116 @@ func quernRow2Trsm_float64(r *host.Run, base, lines, n int, alpha float64, b []f
 			r.ThreadIdx.X = threadX
 			r2 := base + threadX
 			at2 := offB + r2*columnB
-//line trsm.go:35:50000
+//line trsm.go:35:60000
 			x := [32]float64{}
-//line trsm.go:37:50000
+//line trsm.go:37:60000
 			for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
+//line trsm.go:38:60000
 				if i2 < n {
-//line trsm.go:39:50000
+//line trsm.go:39:60000
 					x[i2] = alpha * b[at2+i2*rowB]
-//line trsm.go:40:50000
+//line trsm.go:40:60000
 				}
-//line trsm.go:41:50000
+//line trsm.go:41:60000
 			}
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 			for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 				if r.Halted() {
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 					r.Halt()
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 				}
-//line trsm.go:45:50000
+//line trsm.go:45:60000
 				t3 := i3
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 				for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 					x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
+//line trsm.go:47:60000
 				}
-//line trsm.go:48:50000
+//line trsm.go:48:60000
 				x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
+//line trsm.go:49:60000
 			}
-//line trsm.go:51:50000
+//line trsm.go:51:60000
 			for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
+//line trsm.go:52:60000
 				if i4 < n {
-//line trsm.go:53:50000
+//line trsm.go:53:60000
 					b[at2+i4*rowB] = x[i4]
-//line trsm.go:54:50000
+//line trsm.go:54:60000
 				}
-//line trsm.go:55:50000
+//line trsm.go:55:60000
 			}
-//line trsm.go:56:50000
+//line trsm.go:56:60000
 		}
-//line trsm.go:57:50000
+//line trsm.go:57:60000
 		return
-//line trsm.go:58:50000
+//line trsm.go:58:60000
 	}
-//line trsm.go:59:50000
+//line trsm.go:59:60000
 	for threadX := range 128 {
-//line trsm.go:60:50000
+//line trsm.go:60:60000
 		r.ThreadIdx.X = threadX
-//line trsm.go:61:50000
+//line trsm.go:61:60000
 		r2 := base + threadX
-//line trsm.go:62:50000
+//line trsm.go:62:60000
 		at := offB + r2*columnB
-//line trsm.go:32:50000
+//line trsm.go:32:60000
 		if r2 >= lines {
-//line trsm.go:33:50000
+//line trsm.go:33:60000
 			continue
-//line trsm.go:34:50000
+//line trsm.go:34:60000
 		}
-//line trsm.go:35:50000
+//line trsm.go:35:60000
 		x := [32]float64{}
-//line trsm.go:37:50000
+//line trsm.go:37:60000
 		for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
+//line trsm.go:38:60000
 			if i2 < n {
-//line trsm.go:39:50000
+//line trsm.go:39:60000
 				x[i2] = alpha * b[at+i2*rowB]
-//line trsm.go:40:50000
+//line trsm.go:40:60000
 			}
-//line trsm.go:41:50000
+//line trsm.go:41:60000
 		}
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 		for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 			if r.Halted() {
-//line trsm.go:43:50000
+//line trsm.go:43:60000
 				r.Halt()
-//line trsm.go:44:50000
+//line trsm.go:44:60000
 			}
-//line trsm.go:45:50000
+//line trsm.go:45:60000
 			t3 := i3
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 			for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
+//line trsm.go:46:60000
 				x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
+//line trsm.go:47:60000
 			}
-//line trsm.go:48:50000
+//line trsm.go:48:60000
 			x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
+//line trsm.go:49:60000
 		}
-//line trsm.go:51:50000
+//line trsm.go:51:60000
 		for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
+//line trsm.go:52:60000
 			if i4 < n {
-//line trsm.go:53:50000
+//line trsm.go:53:60000
 				b[at+i4*rowB] = x[i4]
-//line trsm.go:54:50000
+//line trsm.go:54:60000
 			}
-//line trsm.go:55:50000
+//line trsm.go:55:60000
 		}
-//line trsm.go:56:50000
+//line trsm.go:56:60000
 	}
-//line trsm.go:57:50000
+//line trsm.go:57:60000
 }
 
-//line quern_gen.go:16853:1
+//line quern_gen.go:19156:1
 func quernPlainAxpy_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_axpy_float32(t, v0, v1, v2, v3, v4, v5) })
@@ -16887,40 +19190,40 @@ func quernRow1Axpy_float32(r *host.Run, base, n, incY, incX int, y []float32, al
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 		return
-//line vector.go:24:60000
+//line vector.go:24:70000
 	}
-//line vector.go:25:60000
+//line vector.go:25:70000
 	for threadX := range width {
-//line vector.go:26:60000
+//line vector.go:26:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
+//line vector.go:27:70000
 		i := base + threadX
-//line vector.go:20:60000
+//line vector.go:20:70000
 		if i < n {
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 	}
-//line vector.go:24:60000
+//line vector.go:24:70000
 }
 
-//line quern_gen.go:16924:1
+//line quern_gen.go:19227:1
 func quernHostAxpy_float32_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float32](r, 3)
@@ -16953,40 +19256,40 @@ func quernRow1Axpy_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 		return
-//line vector.go:24:60000
+//line vector.go:24:70000
 	}
-//line vector.go:25:60000
+//line vector.go:25:70000
 	for threadX := range width {
-//line vector.go:26:60000
+//line vector.go:26:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
+//line vector.go:27:70000
 		i := base + threadX
-//line vector.go:20:60000
+//line vector.go:20:70000
 		if i < n {
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 	}
-//line vector.go:24:60000
+//line vector.go:24:70000
 }
 
-//line quern_gen.go:16990:1
+//line quern_gen.go:19293:1
 func quernPlainAxpy_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_axpy_float64(t, v0, v1, v2, v3, v4, v5) })
@@ -17024,40 +19327,40 @@ func quernRow1Axpy_float64(r *host.Run, base, n, incY, incX int, y []float64, al
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 		return
-//line vector.go:24:60000
+//line vector.go:24:70000
 	}
-//line vector.go:25:60000
+//line vector.go:25:70000
 	for threadX := range width {
-//line vector.go:26:60000
+//line vector.go:26:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
+//line vector.go:27:70000
 		i := base + threadX
-//line vector.go:20:60000
+//line vector.go:20:70000
 		if i < n {
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 	}
-//line vector.go:24:60000
+//line vector.go:24:70000
 }
 
-//line quern_gen.go:17061:1
+//line quern_gen.go:19364:1
 func quernHostAxpy_float64_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float64](r, 3)
@@ -17090,40 +19393,40 @@ func quernRow1Axpy_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 		return
-//line vector.go:24:60000
+//line vector.go:24:70000
 	}
-//line vector.go:25:60000
+//line vector.go:25:70000
 	for threadX := range width {
-//line vector.go:26:60000
+//line vector.go:26:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
+//line vector.go:27:70000
 		i := base + threadX
-//line vector.go:20:60000
+//line vector.go:20:70000
 		if i < n {
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result0 := place(i, n, incY2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			result02 := place(i, n, incX2)
-//line vector.go:21:60000
+//line vector.go:21:70000
 			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+//line vector.go:22:70000
 		}
-//line vector.go:23:60000
+//line vector.go:23:70000
 	}
-//line vector.go:24:60000
+//line vector.go:24:70000
 }
 
-//line quern_gen.go:17127:1
+//line quern_gen.go:19430:1
 func quernPlainScal_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scal_float32(t, v0, v1, v2, v3) })
@@ -17159,56 +19462,56 @@ func quernRow1Scal_float32(r *host.Run, base, n, incX int, alpha float32, x []fl
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 		return
-//line vector.go:37:60000
+//line vector.go:37:70000
 	}
-//line vector.go:38:60000
+//line vector.go:38:70000
 	for threadX := range width {
-//line vector.go:39:60000
+//line vector.go:39:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
+//line vector.go:40:70000
 		i := base + threadX
-//line vector.go:29:60000
+//line vector.go:29:70000
 		if i < n {
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 	}
-//line vector.go:37:60000
+//line vector.go:37:70000
 }
 
-//line quern_gen.go:17212:1
+//line quern_gen.go:19515:1
 func quernHostScal_float32_incX_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float32](r, 2)
@@ -17239,56 +19542,56 @@ func quernRow1Scal_float32_incX_1(r *host.Run, base, n, incX2 int, alpha float32
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX2)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX2)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 		return
-//line vector.go:37:60000
+//line vector.go:37:70000
 	}
-//line vector.go:38:60000
+//line vector.go:38:70000
 	for threadX := range width {
-//line vector.go:39:60000
+//line vector.go:39:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
+//line vector.go:40:70000
 		i := base + threadX
-//line vector.go:29:60000
+//line vector.go:29:70000
 		if i < n {
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX2)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX2)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 	}
-//line vector.go:37:60000
+//line vector.go:37:70000
 }
 
-//line quern_gen.go:17292:1
+//line quern_gen.go:19595:1
 func quernPlainScal_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_scal_float64(t, v0, v1, v2, v3) })
@@ -17324,56 +19627,56 @@ func quernRow1Scal_float64(r *host.Run, base, n, incX int, alpha float64, x []fl
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 		return
-//line vector.go:37:60000
+//line vector.go:37:70000
 	}
-//line vector.go:38:60000
+//line vector.go:38:70000
 	for threadX := range width {
-//line vector.go:39:60000
+//line vector.go:39:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
+//line vector.go:40:70000
 		i := base + threadX
-//line vector.go:29:60000
+//line vector.go:29:70000
 		if i < n {
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 	}
-//line vector.go:37:60000
+//line vector.go:37:70000
 }
 
-//line quern_gen.go:17377:1
+//line quern_gen.go:19680:1
 func quernHostScal_float64_incX_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	alpha := host.Value[float64](r, 2)
@@ -17404,56 +19707,56 @@ func quernRow1Scal_float64_incX_1(r *host.Run, base, n, incX2 int, alpha float64
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX2)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX2)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 		return
-//line vector.go:37:60000
+//line vector.go:37:70000
 	}
-//line vector.go:38:60000
+//line vector.go:38:70000
 	for threadX := range width {
-//line vector.go:39:60000
+//line vector.go:39:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
+//line vector.go:40:70000
 		i := base + threadX
-//line vector.go:29:60000
+//line vector.go:29:70000
 		if i < n {
-//line vector.go:30:60000
+//line vector.go:30:70000
 			result0 := place(i, n, incX2)
-//line vector.go:30:60000
+//line vector.go:30:70000
 			v := alpha * x[result0]
-//line vector.go:31:60000
+//line vector.go:31:70000
 			if alpha == 0 {
-//line vector.go:32:60000
+//line vector.go:32:70000
 				v = 0
-//line vector.go:33:60000
+//line vector.go:33:70000
 			}
-//line vector.go:34:60000
+//line vector.go:34:70000
 			result02 := place(i, n, incX2)
-//line vector.go:34:60000
+//line vector.go:34:70000
 			x[result02] = v
-//line vector.go:35:60000
+//line vector.go:35:70000
 		}
-//line vector.go:36:60000
+//line vector.go:36:70000
 	}
-//line vector.go:37:60000
+//line vector.go:37:70000
 }
 
-//line quern_gen.go:17457:1
+//line quern_gen.go:19760:1
 func quernPlainCopyVector_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float32(t, v0, v1, v2, v3, v4) })
@@ -17490,40 +19793,40 @@ func quernRow1CopyVector_float32(r *host.Run, base, n, incY, incX int, y, x []fl
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 		return
-//line vector.go:46:60000
+//line vector.go:46:70000
 	}
-//line vector.go:47:60000
+//line vector.go:47:70000
 	for threadX := range width {
-//line vector.go:48:60000
+//line vector.go:48:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
+//line vector.go:49:70000
 		i := base + threadX
-//line vector.go:42:60000
+//line vector.go:42:70000
 		if i < n {
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 	}
-//line vector.go:46:60000
+//line vector.go:46:70000
 }
 
-//line quern_gen.go:17527:1
+//line quern_gen.go:19830:1
 func quernHostCopyVector_float32_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	x := host.Slice[float32](r, 3)
@@ -17555,40 +19858,40 @@ func quernRow1CopyVector_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 		return
-//line vector.go:46:60000
+//line vector.go:46:70000
 	}
-//line vector.go:47:60000
+//line vector.go:47:70000
 	for threadX := range width {
-//line vector.go:48:60000
+//line vector.go:48:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
+//line vector.go:49:70000
 		i := base + threadX
-//line vector.go:42:60000
+//line vector.go:42:70000
 		if i < n {
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 	}
-//line vector.go:46:60000
+//line vector.go:46:70000
 }
 
-//line quern_gen.go:17592:1
+//line quern_gen.go:19895:1
 func quernPlainCopyVector_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float64(t, v0, v1, v2, v3, v4) })
@@ -17625,40 +19928,40 @@ func quernRow1CopyVector_float64(r *host.Run, base, n, incY, incX int, y, x []fl
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 		return
-//line vector.go:46:60000
+//line vector.go:46:70000
 	}
-//line vector.go:47:60000
+//line vector.go:47:70000
 	for threadX := range width {
-//line vector.go:48:60000
+//line vector.go:48:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
+//line vector.go:49:70000
 		i := base + threadX
-//line vector.go:42:60000
+//line vector.go:42:70000
 		if i < n {
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 	}
-//line vector.go:46:60000
+//line vector.go:46:70000
 }
 
-//line quern_gen.go:17662:1
+//line quern_gen.go:19965:1
 func quernHostCopyVector_float64_incX_1_incY_1(r *host.Run) {
 	n := host.Value[int](r, 0)
 	x := host.Slice[float64](r, 3)
@@ -17690,40 +19993,40 @@ func quernRow1CopyVector_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 		return
-//line vector.go:46:60000
+//line vector.go:46:70000
 	}
-//line vector.go:47:60000
+//line vector.go:47:70000
 	for threadX := range width {
-//line vector.go:48:60000
+//line vector.go:48:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
+//line vector.go:49:70000
 		i := base + threadX
-//line vector.go:42:60000
+//line vector.go:42:70000
 		if i < n {
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result0 := place(i, n, incY2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			result02 := place(i, n, incX2)
-//line vector.go:43:60000
+//line vector.go:43:70000
 			y[result0] = x[result02]
-//line vector.go:44:60000
+//line vector.go:44:70000
 		}
-//line vector.go:45:60000
+//line vector.go:45:70000
 	}
-//line vector.go:46:60000
+//line vector.go:46:70000
 }
 
-//line quern_gen.go:17727:1
+//line quern_gen.go:20030:1
 func quernPlainSwap_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_swap_float32(t, v0, v1, v2, v3, v4) })
@@ -17760,84 +20063,84 @@ func quernRow1Swap_float32(r *host.Run, base, n, incX, incY int, x, y []float32,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result0 := place(i, n, incX)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t5 := result0
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result02 := place(i, n, incY)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t10 := result02
-//line vector.go:54:60000
+//line vector.go:54:70000
 			at := t5
-//line vector.go:55:60000
+//line vector.go:55:70000
 			to := t10
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t12 := at
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = x[t12]
-//line vector.go:54:60000
+//line vector.go:54:70000
 			t14 := to
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = y[t14]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t15 := y[to]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t16 := x[at]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			x[t12] = t15
-//line vector.go:53:60000
+//line vector.go:53:70000
 			y[t14] = t16
-//line vector.go:54:60000
+//line vector.go:54:70000
 		}
-//line vector.go:55:60000
+//line vector.go:55:70000
 		return
-//line vector.go:56:60000
+//line vector.go:56:70000
 	}
-//line vector.go:57:60000
+//line vector.go:57:70000
 	for threadX := range width {
-//line vector.go:58:60000
+//line vector.go:58:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:59:60000
+//line vector.go:59:70000
 		i := base + threadX
-//line vector.go:51:60000
+//line vector.go:51:70000
 		if i < n {
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result0 := place(i, n, incX)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t5 := result0
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result02 := place(i, n, incY)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t10 := result02
-//line vector.go:54:60000
+//line vector.go:54:70000
 			at := t5
-//line vector.go:55:60000
+//line vector.go:55:70000
 			to := t10
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t12 := at
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = x[t12]
-//line vector.go:54:60000
+//line vector.go:54:70000
 			t14 := to
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = y[t14]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t15 := y[to]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t16 := x[at]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			x[t12] = t15
-//line vector.go:53:60000
+//line vector.go:53:70000
 			y[t14] = t16
-//line vector.go:54:60000
+//line vector.go:54:70000
 		}
-//line vector.go:55:60000
+//line vector.go:55:70000
 	}
-//line vector.go:56:60000
+//line vector.go:56:70000
 }
 
-//line quern_gen.go:17841:1
+//line quern_gen.go:20144:1
 func quernPlainSwap_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_swap_float64(t, v0, v1, v2, v3, v4) })
@@ -17874,84 +20177,84 @@ func quernRow1Swap_float64(r *host.Run, base, n, incX, incY int, x, y []float64,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result0 := place(i, n, incX)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t5 := result0
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result02 := place(i, n, incY)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t10 := result02
-//line vector.go:54:60000
+//line vector.go:54:70000
 			at := t5
-//line vector.go:55:60000
+//line vector.go:55:70000
 			to := t10
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t12 := at
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = x[t12]
-//line vector.go:54:60000
+//line vector.go:54:70000
 			t14 := to
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = y[t14]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t15 := y[to]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t16 := x[at]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			x[t12] = t15
-//line vector.go:53:60000
+//line vector.go:53:70000
 			y[t14] = t16
-//line vector.go:54:60000
+//line vector.go:54:70000
 		}
-//line vector.go:55:60000
+//line vector.go:55:70000
 		return
-//line vector.go:56:60000
+//line vector.go:56:70000
 	}
-//line vector.go:57:60000
+//line vector.go:57:70000
 	for threadX := range width {
-//line vector.go:58:60000
+//line vector.go:58:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:59:60000
+//line vector.go:59:70000
 		i := base + threadX
-//line vector.go:51:60000
+//line vector.go:51:70000
 		if i < n {
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result0 := place(i, n, incX)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t5 := result0
-//line vector.go:52:60000
+//line vector.go:52:70000
 			result02 := place(i, n, incY)
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t10 := result02
-//line vector.go:54:60000
+//line vector.go:54:70000
 			at := t5
-//line vector.go:55:60000
+//line vector.go:55:70000
 			to := t10
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t12 := at
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = x[t12]
-//line vector.go:54:60000
+//line vector.go:54:70000
 			t14 := to
-//line vector.go:53:60000
+//line vector.go:53:70000
 			_ = y[t14]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t15 := y[to]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			t16 := x[at]
-//line vector.go:53:60000
+//line vector.go:53:70000
 			x[t12] = t15
-//line vector.go:53:60000
+//line vector.go:53:70000
 			y[t14] = t16
-//line vector.go:54:60000
+//line vector.go:54:70000
 		}
-//line vector.go:55:60000
+//line vector.go:55:70000
 	}
-//line vector.go:56:60000
+//line vector.go:56:70000
 }
 
-//line quern_gen.go:17955:1
+//line quern_gen.go:20258:1
 func quernPlainRot_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_rot_float32(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -17990,100 +20293,100 @@ func quernRow1Rot_float32(r *host.Run, base, n, incX, incY int, x, y []float32, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result0 := place(i, n, incX)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t5 := result0
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result02 := place(i, n, incY)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t10 := result02
-//line vector.go:64:60000
+//line vector.go:64:70000
 			at := t5
-//line vector.go:65:60000
+//line vector.go:65:70000
 			to := t10
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t11 := x[at]
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t12 := y[to]
-//line vector.go:64:60000
+//line vector.go:64:70000
 			u := t11
-//line vector.go:65:60000
+//line vector.go:65:70000
 			v := t12
-//line vector.go:64:60000
+//line vector.go:64:70000
 			t14 := at
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = x[t14]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t16 := to
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = y[t16]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t17 := c*u + s*v
-//line vector.go:66:60000
+//line vector.go:66:70000
 			t18 := c*v - s*u
-//line vector.go:64:60000
+//line vector.go:64:70000
 			x[t14] = t17
-//line vector.go:64:60000
+//line vector.go:64:70000
 			y[t16] = t18
-//line vector.go:65:60000
+//line vector.go:65:70000
 		}
-//line vector.go:66:60000
+//line vector.go:66:70000
 		return
-//line vector.go:67:60000
+//line vector.go:67:70000
 	}
-//line vector.go:68:60000
+//line vector.go:68:70000
 	for threadX := range width {
-//line vector.go:69:60000
+//line vector.go:69:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:70:60000
+//line vector.go:70:70000
 		i := base + threadX
-//line vector.go:61:60000
+//line vector.go:61:70000
 		if i < n {
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result0 := place(i, n, incX)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t5 := result0
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result02 := place(i, n, incY)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t10 := result02
-//line vector.go:64:60000
+//line vector.go:64:70000
 			at := t5
-//line vector.go:65:60000
+//line vector.go:65:70000
 			to := t10
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t11 := x[at]
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t12 := y[to]
-//line vector.go:64:60000
+//line vector.go:64:70000
 			u := t11
-//line vector.go:65:60000
+//line vector.go:65:70000
 			v := t12
-//line vector.go:64:60000
+//line vector.go:64:70000
 			t14 := at
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = x[t14]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t16 := to
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = y[t16]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t17 := c*u + s*v
-//line vector.go:66:60000
+//line vector.go:66:70000
 			t18 := c*v - s*u
-//line vector.go:64:60000
+//line vector.go:64:70000
 			x[t14] = t17
-//line vector.go:64:60000
+//line vector.go:64:70000
 			y[t16] = t18
-//line vector.go:65:60000
+//line vector.go:65:70000
 		}
-//line vector.go:66:60000
+//line vector.go:66:70000
 	}
-//line vector.go:67:60000
+//line vector.go:67:70000
 }
 
-//line quern_gen.go:18087:1
+//line quern_gen.go:20390:1
 func quernPlainRot_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_rot_float64(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -18122,100 +20425,100 @@ func quernRow1Rot_float64(r *host.Run, base, n, incX, incY int, x, y []float64, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result0 := place(i, n, incX)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t5 := result0
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result02 := place(i, n, incY)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t10 := result02
-//line vector.go:64:60000
+//line vector.go:64:70000
 			at := t5
-//line vector.go:65:60000
+//line vector.go:65:70000
 			to := t10
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t11 := x[at]
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t12 := y[to]
-//line vector.go:64:60000
+//line vector.go:64:70000
 			u := t11
-//line vector.go:65:60000
+//line vector.go:65:70000
 			v := t12
-//line vector.go:64:60000
+//line vector.go:64:70000
 			t14 := at
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = x[t14]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t16 := to
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = y[t16]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t17 := c*u + s*v
-//line vector.go:66:60000
+//line vector.go:66:70000
 			t18 := c*v - s*u
-//line vector.go:64:60000
+//line vector.go:64:70000
 			x[t14] = t17
-//line vector.go:64:60000
+//line vector.go:64:70000
 			y[t16] = t18
-//line vector.go:65:60000
+//line vector.go:65:70000
 		}
-//line vector.go:66:60000
+//line vector.go:66:70000
 		return
-//line vector.go:67:60000
+//line vector.go:67:70000
 	}
-//line vector.go:68:60000
+//line vector.go:68:70000
 	for threadX := range width {
-//line vector.go:69:60000
+//line vector.go:69:70000
 		r.ThreadIdx.X = threadX
-//line vector.go:70:60000
+//line vector.go:70:70000
 		i := base + threadX
-//line vector.go:61:60000
+//line vector.go:61:70000
 		if i < n {
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result0 := place(i, n, incX)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t5 := result0
-//line vector.go:62:60000
+//line vector.go:62:70000
 			result02 := place(i, n, incY)
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t10 := result02
-//line vector.go:64:60000
+//line vector.go:64:70000
 			at := t5
-//line vector.go:65:60000
+//line vector.go:65:70000
 			to := t10
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t11 := x[at]
-//line vector.go:63:60000
+//line vector.go:63:70000
 			t12 := y[to]
-//line vector.go:64:60000
+//line vector.go:64:70000
 			u := t11
-//line vector.go:65:60000
+//line vector.go:65:70000
 			v := t12
-//line vector.go:64:60000
+//line vector.go:64:70000
 			t14 := at
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = x[t14]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t16 := to
-//line vector.go:64:60000
+//line vector.go:64:70000
 			_ = y[t16]
-//line vector.go:65:60000
+//line vector.go:65:70000
 			t17 := c*u + s*v
-//line vector.go:66:60000
+//line vector.go:66:70000
 			t18 := c*v - s*u
-//line vector.go:64:60000
+//line vector.go:64:70000
 			x[t14] = t17
-//line vector.go:64:60000
+//line vector.go:64:70000
 			y[t16] = t18
-//line vector.go:65:60000
+//line vector.go:65:70000
 		}
-//line vector.go:66:60000
+//line vector.go:66:70000
 	}
-//line vector.go:67:60000
+//line vector.go:67:70000
 }
 
-//line quern_gen.go:18219:1
+//line quern_gen.go:20522:1
 func quernPlainAxpyCPU_float32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float32(t, v0, v1, v2, v3) })
@@ -18243,18 +20546,18 @@ func quernHostAxpyCPU_float32(r *host.Run) {
 func quernRow1AxpyCPU_float32(r *host.Run, y []float32, from, to int, x []float32, alpha float32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line vector.go:77:60000
+//line vector.go:77:70000
 		t3 := y[from:to]
-//line vector.go:77:60000
+//line vector.go:77:70000
 		t6 := x[from:to]
-//line vector.go:77:60000
+//line vector.go:77:70000
 		addMultiple[float32](t3, t6, alpha)
-//line vector.go:78:60000
+//line vector.go:78:70000
 	}
-//line vector.go:79:60000
+//line vector.go:79:70000
 }
 
-//line quern_gen.go:18258:1
+//line quern_gen.go:20561:1
 func quernPlainAxpyCPU_float64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float64(t, v0, v1, v2, v3) })
@@ -18282,13 +20585,13 @@ func quernHostAxpyCPU_float64(r *host.Run) {
 func quernRow1AxpyCPU_float64(r *host.Run, y []float64, from, to int, x []float64, alpha float64) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line vector.go:77:60000
+//line vector.go:77:70000
 		t3 := y[from:to]
-//line vector.go:77:60000
+//line vector.go:77:70000
 		t6 := x[from:to]
-//line vector.go:77:60000
+//line vector.go:77:70000
 		addMultiple[float64](t3, t6, alpha)
-//line vector.go:78:60000
+//line vector.go:78:70000
 	}
-//line vector.go:79:60000
+//line vector.go:79:70000
 }

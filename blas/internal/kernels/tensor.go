@@ -3,9 +3,10 @@ package kernels
 import "quern.dev/kernel"
 
 // The kernels for tensor cores compute C = alpha*A*Bᵀ + beta*C: in both factors the elements
-// of k are adjacent. A block computes tensorRows rows and tensorRows columns of C, or twice as
-// many columns in the wide kernels. It reads 128 bytes of each line at a time, in chunks of 16
-// bytes, and holds those of three steps: one is being multiplied while two are on their way.
+// of k are adjacent, and rows start at multiples of 16 bytes. Strides and steps of A and B, and
+// parts of k, are in chunks of 16 bytes. A block computes TensorRows rows and TensorRows columns
+// of C, or twice as many columns in the wide kernels. It reads 128 bytes of each line at a time,
+// and holds those of three steps: one is being multiplied while two are on their way.
 const (
 	TensorThreads = 256
 	TensorRows    = 128
@@ -28,110 +29,117 @@ type (
 
 // tensorF16 multiplies matrices of Float16.
 //
-//quern:kernel block=TensorThreads
+//quern:kernel unchecked block=TensorThreads
 func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	lines := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineF16](t)
-	x := newTensorTile(t, 1, m, n, k, part)
-	tensorProduct[kernel.Float16](t, 1, 8, x, lines[:], stepA, lda, stepB, ldb,
-		func(to *lineF16, at int) { kernel.AsyncCopy(t, to, (*lineF16)(a[at:])) },
-		func(to *lineF16, at int) { kernel.AsyncCopy(t, to, (*lineF16)(b[at:])) },
-		func(to *lineF16, at, n int) { partOf(to[:], a, at, n) },
-		func(to *lineF16, at, n int) { partOf(to[:], b, at, n) },
+	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineF16](t)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
+	tensorProduct[kernel.Float16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		})
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorF16Wide multiplies matrices of Float16.
 //
-//quern:kernel block=TensorThreads
+//quern:kernel unchecked block=TensorThreads
 func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	lines := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineF16](t)
-	x := newTensorTile(t, 2, m, n, k, part)
-	tensorProduct[kernel.Float16](t, 2, 8, x, lines[:], stepA, lda, stepB, ldb,
-		func(to *lineF16, at int) { kernel.AsyncCopy(t, to, (*lineF16)(a[at:])) },
-		func(to *lineF16, at int) { kernel.AsyncCopy(t, to, (*lineF16)(b[at:])) },
-		func(to *lineF16, at, n int) { partOf(to[:], a, at, n) },
-		func(to *lineF16, at, n int) { partOf(to[:], b, at, n) },
+	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineF16](t)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
+	tensorProduct[kernel.Float16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		})
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorBF16 multiplies matrices of BFloat16.
 //
-//quern:kernel block=TensorThreads
+//quern:kernel unchecked block=TensorThreads
 func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	lines := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineBF16](t)
-	x := newTensorTile(t, 1, m, n, k, part)
-	tensorProduct[kernel.BFloat16](t, 1, 8, x, lines[:], stepA, lda, stepB, ldb,
-		func(to *lineBF16, at int) { kernel.AsyncCopy(t, to, (*lineBF16)(a[at:])) },
-		func(to *lineBF16, at int) { kernel.AsyncCopy(t, to, (*lineBF16)(b[at:])) },
-		func(to *lineBF16, at, n int) { partOf(to[:], a, at, n) },
-		func(to *lineBF16, at, n int) { partOf(to[:], b, at, n) },
+	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineBF16](t)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
+	tensorProduct[kernel.BFloat16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		})
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorBF16Wide multiplies matrices of BFloat16.
 //
-//quern:kernel block=TensorThreads
+//quern:kernel unchecked block=TensorThreads
 func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	lines := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineBF16](t)
-	x := newTensorTile(t, 2, m, n, k, part)
-	tensorProduct[kernel.BFloat16](t, 2, 8, x, lines[:], stepA, lda, stepB, ldb,
-		func(to *lineBF16, at int) { kernel.AsyncCopy(t, to, (*lineBF16)(a[at:])) },
-		func(to *lineBF16, at int) { kernel.AsyncCopy(t, to, (*lineBF16)(b[at:])) },
-		func(to *lineBF16, at, n int) { partOf(to[:], a, at, n) },
-		func(to *lineBF16, at, n int) { partOf(to[:], b, at, n) },
+	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineBF16](t)
+	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
+	tensorProduct[kernel.BFloat16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		})
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorTF32 multiplies matrices of float32, rounded to the TF32 format.
 //
-//quern:kernel block=TensorThreads
+//quern:kernel unchecked block=TensorThreads
 func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	lines := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineTF32](t)
-	x := newTensorTile(t, 1, m, n, k, part)
-	tensorProduct[float32](t, 1, 4, x, lines[:], stepA, lda, stepB, ldb,
-		func(to *lineTF32, at int) { kernel.AsyncCopy(t, to, (*lineTF32)(a[at:])) },
-		func(to *lineTF32, at int) { kernel.AsyncCopy(t, to, (*lineTF32)(b[at:])) },
-		func(to *lineTF32, at, n int) { partOf(to[:], a, at, n) },
-		func(to *lineTF32, at, n int) { partOf(to[:], b, at, n) },
+	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineTF32](t)
+	x := newTensorTile(t, 4, TensorRows, TensorRows*1, m, n, k, part)
+	tensorProduct[float32](t, 1, 4, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		})
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorS8 multiplies matrices of int8.
 //
-//quern:kernel block=TensorThreads
+//quern:kernel unchecked block=TensorThreads minblocks=2
 func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
-	lines := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineS8](t)
-	x := newTensorTile(t, 1, m, n, k, part)
-	tensorProduct[int8](t, 1, 16, x, lines[:], stepA, lda, stepB, ldb,
-		func(to *lineS8, at int) { kernel.AsyncCopy(t, to, (*lineS8)(a[at:])) },
-		func(to *lineS8, at int) { kernel.AsyncCopy(t, to, (*lineS8)(b[at:])) },
-		func(to *lineS8, at, n int) { partOf(to[:], a, at, n) },
-		func(to *lineS8, at, n int) { partOf(to[:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) })
+	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineS8](t)
+	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
+	tensorProduct[int8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // tensorU8 multiplies matrices of uint8.
 //
-//quern:kernel block=TensorThreads
+//quern:kernel unchecked block=TensorThreads minblocks=2
 func tensorU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
-	lines := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
-	x := newTensorTile(t, 1, m, n, k, part)
-	tensorProduct[uint8](t, 1, 16, x, lines[:], stepA, lda, stepB, ldb,
-		func(to *lineU8, at int) { kernel.AsyncCopy(t, to, (*lineU8)(a[at:])) },
-		func(to *lineU8, at int) { kernel.AsyncCopy(t, to, (*lineU8)(b[at:])) },
-		func(to *lineU8, at, n int) { partOf(to[:], a, at, n) },
-		func(to *lineU8, at, n int) { partOf(to[:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) })
+	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
+	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
+	tensorProduct[uint8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // partOf copies n elements, at most those of a chunk, and sets the others to zero.
@@ -179,96 +187,149 @@ type tensorTile struct {
 	matrix             int // of C, which has one for each part
 }
 
-func newTensorTile(t kernel.Thread, wide, m, n, k, part int) tensorTile {
-	tilesM, tilesN, parts := (m+TensorRows-1)/TensorRows, (n+TensorRows*wide-1)/(TensorRows*wide), max((k+part-1)/part, 1)
+// newTensorTile returns the block's part of a product in tiles of rows x columns.
+func newTensorTile(t kernel.Thread, elements, rows, columns, m, n, k, part int) tensorTile {
+	tilesM, tilesN, parts := (m+rows-1)/rows, (n+columns-1)/columns, max((k+part*elements-1)/(part*elements), 1)
 	row, column := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
 	rest := t.BlockIdx.X / (tilesM * tilesN)
-	first := rest % parts * part
-	return tensorTile{m, n, min(first+part, k), row * TensorRows, column * TensorRows * wide, first, rest / parts, rest}
+	first := rest % parts * part * elements
+	return tensorTile{m, n, min(first+part*elements, k), row * rows, column * columns, first, rest / parts, rest}
 }
 
-// tensorProduct multiplies the block's lines of A and B. copyA and copyB start the copy of a
-// chunk at an index, partA and partB copy a number of its elements, put writes a sum.
-func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int32](t kernel.Thread, wide, elements int, x tensorTile, lines []R, stepA, lda, stepB, ldb int,
-	copyA, copyB func(to *R, at int), partA, partB func(to *R, at, n int), put func(row, column int, v C)) {
-	const steps = tensorChunks / 2 // of MMA in a stage
-	size := (1 + wide) * TensorRows * tensorChunks
-	count := (x.end - x.first + tensorChunks*elements - 1) / (tensorChunks * elements)
-	thread, warp := t.ThreadIdx.X, t.Warp()
-	line, half := t.Lane()%16, t.Lane()/16
-	top, left := warp/4*64, warp%4*32*wide
+// loading is a thread's part in the copies of what the steps of a product multiply: chunks in
+// the same place of every so many rows. Rows beyond the matrix are copies of its last one.
+type loading struct {
+	a, b         int   // index of the next chunk in the first row
+	lastA, lastB int32 // number of rows after it, as far as it matters
+	line, place  int32 // of the first row; of its chunk in a stage
+}
 
-	// load copies what a step multiplies.
-	load := func(step int) {
-		to := lines[step%tensorStages*size:]
-		chunk := thread % tensorChunks
-		k := x.first + (step*tensorChunks+chunk)*elements
-		for i := range TensorRows / 32 {
-			l := thread/tensorChunks + i*32
-			place := &to[l*tensorChunks+(chunk^l%8)]
-			if at := x.batch*stepA + (x.row+l)*lda + k; x.row+l < x.m && k+elements <= x.end {
-				copyA(place, at)
-			} else {
-				n := 0
-				if x.row+l < x.m {
-					n = x.end - k
-				}
-				partA(place, at, n)
-			}
+// newLoading prepares the copies. A stage has rows of A, then columns, which are rows of B. The
+// steps from first to count are to be loaded in order. If k is no multiple of a step's elements,
+// step 0 has the rest, and is not: partA and partB copy a number of a chunk's elements at an
+// index to a line.
+func newLoading(t kernel.Thread, threads, rows, columns, elements int, x tensorTile, stepA, lda, stepB, ldb int, partA, partB func(to, at, n int)) (l loading, first, count int32) {
+	line, chunk := t.ThreadIdx.X/tensorChunks, t.ThreadIdx.X%tensorChunks
+	across := threads / tensorChunks // rows that the threads copy at a time
+	depth := tensorChunks * elements // of a step
+	whole := (x.end - x.first) / depth
+	rest := x.end - x.first - whole*depth
+	start := x.first + chunk*elements
+	rowA, rowB := min(x.row+line, x.m-1), min(x.column+line, x.n-1)
+	l = loading{
+		a: (x.batch*stepA+rowA*lda)*elements + start, lastA: int32(min(x.m-1-rowA, rows)),
+		b: (x.batch*stepB+rowB*ldb)*elements + start, lastB: int32(min(x.n-1-rowB, columns)),
+		line: int32(line), place: int32(kernel.TileLine(line, chunk)),
+	}
+	if rest > 0 {
+		first = 1
+		n := rest - chunk*elements
+		//quern:nounroll
+		for i := 0; line+i < rows; i += across {
+			partA(int(l.place)+i*tensorChunks, l.a+min(i, int(l.lastA))*lda*elements+whole*depth, n)
 		}
-		for i := range wide * TensorRows / 32 {
-			l := thread/tensorChunks + i*32
-			place := &to[(TensorRows+l)*tensorChunks+(chunk^l%8)]
-			if at := x.batch*stepB + (x.column+l)*ldb + k; x.column+l < x.n && k+elements <= x.end {
-				copyB(place, at)
-			} else {
-				n := 0
-				if x.column+l < x.n {
-					n = x.end - k
+		//quern:nounroll
+		for i := 0; line+i < columns; i += across {
+			partB(int(l.place)+(rows+i)*tensorChunks, l.b+min(i, int(l.lastB))*ldb*elements+whole*depth, n)
+		}
+	}
+	return l, first, first + int32(whole)
+}
+
+// load starts the copies of a step. copyA and copyB copy the chunk at an index to a line.
+func (l *loading) load(step int32, stages, threads, rows, columns, elements, lda, ldb int, copyA, copyB func(to, at int)) {
+	to := int(step%int32(stages)*int32((rows+columns)*tensorChunks) + l.place)
+	across := threads / tensorChunks
+	for i := range (rows + across - 1) / across {
+		if i*across+across <= rows || int(l.line)+i*across < rows {
+			copyA(to+i*across*tensorChunks, l.a+int(min(int32(i*across), l.lastA))*lda*elements)
+		}
+	}
+	for i := range (columns + across - 1) / across {
+		if i*across+across <= columns || int(l.line)+i*across < columns {
+			copyB(to+(rows+i*across)*tensorChunks, l.b+int(min(int32(i*across), l.lastB))*ldb*elements)
+		}
+	}
+	l.a += tensorChunks * elements
+	l.b += tensorChunks * elements
+}
+
+// tensorProduct multiplies the block's rows of A and B; newLoading and load describe copyA to partB. put
+// writes a sum. If pairs returns true, the rows of C and their number of columns are even, and
+// putPair writes two adjacent sums.
+func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int32](t kernel.Thread, wide, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
+	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs func() bool, stepC, ldc int, putPair func(pair int, v, w C)) {
+	const (
+		steps = tensorChunks / 2 // of MMA in a stage
+		ahead = tensorStages - 1
+	)
+	size := (1 + wide) * TensorRows * tensorChunks
+	warp, lane := t.Warp(), t.Lane()
+	top, left := warp/4*64, warp%4*32*wide
+	l, first, count := newLoading(t, TensorThreads, TensorRows, wide*TensorRows, elements, x, stepA, lda, stepB, ldb, partA, partB)
+	for step := range int32(ahead) {
+		if step >= first && step < count {
+			l.load(step, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
+		}
+		kernel.AsyncCommit(t)
+	}
+
+	var sum [4][8]kernel.Accumulator[C]
+	fromA := (top + lane%16) * tensorChunks
+	fromB := (TensorRows + left + lane/16*8 + lane%8) * tensorChunks
+	for step := range count {
+		kernel.AsyncWait(t, ahead-1)
+		t.Sync()
+		if step+ahead < count {
+			l.load(step+ahead, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
+		}
+		kernel.AsyncCommit(t)
+		// Two sets of fragments: the reads of a step overlap the products of the last one. Two
+		// fragments of B are read like one of A, so that the words of each are adjacent.
+		var fa, fb [2][4]kernel.MatrixA[T]
+		stage := int(step%tensorStages) * size
+		for kk := range steps {
+			a := stage + fromA + ((kk*2 + lane/16) ^ lane%8)
+			b := stage + fromB + ((kk*2 + lane/8%2) ^ lane%8)
+			for i := range 4 {
+				fa[kk%2][i] = kernel.LoadMatrixA[T](t, &tiles[a+i*16*tensorChunks])
+			}
+			for j := range 2 * wide {
+				fb[kk%2][j] = kernel.LoadMatrixA[T](t, &tiles[b+j*16*tensorChunks])
+			}
+			for i := range 4 {
+				for j := range 4 * wide {
+					b := fb[kk%2][j/2]
+					sum[i][j] = kernel.MMA(t, fa[kk%2][i], kernel.MatrixB[T]{b[j%2*2], b[j%2*2+1]}, sum[i][j])
 				}
-				partB(place, at, n)
 			}
 		}
 	}
 
-	var sum [4][8]kernel.Accumulator[C]
-	for step := 1 - tensorStages; step < count; step++ {
-		if step >= 0 {
-			kernel.AsyncWait(t, tensorStages-2)
-			t.Sync()
-		}
-		if next := step + tensorStages - 1; next < count {
-			load(next)
-		}
-		kernel.AsyncCommit(t)
-		if step >= 0 {
-			from := lines[step%tensorStages*size:]
-			// Two sets of fragments: the reads of a step overlap the products of the last one.
-			var fa [2][4]kernel.MatrixA[T]
-			var fb [2][8]kernel.MatrixB[T]
-			for kk := range steps {
-				now := kk % 2
-				for i := range 4 {
-					fa[now][i] = kernel.LoadMatrixA[T](t, &from[(top+i*16+line)*tensorChunks+((kk*2+half)^line%8)])
-				}
-				for j := range 2 * wide {
-					fb[now][2*j], fb[now][2*j+1] = kernel.LoadMatrixBTransposed[T](t, &from[(TensorRows+left+j*16+line)*tensorChunks+((kk*2+half)^line%8)])
-				}
-				for i := range 4 {
+	var at kernel.Accumulator[C]
+	row, column := x.row+top, x.column+left
+	if pairs() {
+		column += at.Column(t, 0)
+		columns := x.n - column
+		for i := range 4 {
+			for half := range 2 {
+				if row := row + i*16 + at.Row(t, 2*half); row < x.m {
+					pair := (x.matrix*stepC + row*ldc + column) / 2
 					for j := range 4 * wide {
-						sum[i][j] = kernel.MMA(t, fa[now][i], fb[now][j], sum[i][j])
+						if j*8 < columns {
+							putPair(pair+j*4, sum[i][j][2*half], sum[i][j][2*half+1])
+						}
 					}
 				}
 			}
 		}
+		return
 	}
-
-	var place kernel.Accumulator[C]
 	//quern:nounroll
 	for i := range 4 {
 		for j := range 4 * wide {
 			for e := range 4 {
-				put(x.row+top+i*16+place.Row(t, e), x.column+left+j*8+place.Column(t, e), sum[0][j][e])
+				put(row+i*16+at.Row(t, e), column+j*8+at.Column(t, e), sum[0][j][e])
 			}
 		}
 		for i := range 3 {
@@ -276,3 +337,18 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 		}
 	}
 }
+
+// copyRows copies matrices, so that rows begin elsewhere.
+//
+//quern:kernel instantiate=uint8,uint16,uint32
+func copyRows[T Moved](t kernel.Thread, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to []T) {
+	i := t.Global()
+	if i >= matrices*rows*columns {
+		return
+	}
+	row, column := i/columns, i%columns
+	to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+}
+
+// Moved is elements of the sizes that copyRows moves.
+type Moved interface{ uint8 | uint16 | uint32 }

@@ -22,8 +22,8 @@ import (
 const registersFile = "testdata/registers.golden"
 
 // module is PTX text to assemble. Its name consists of a directory, a kernel and a
-// variant.
-type module struct{ name, text string }
+// variant. Devices that run other, if that is not empty, do not run it.
+type module struct{ name, text, other string }
 
 // modules returns the modules of this package's kernels and of every other package in
 // the repository.
@@ -33,7 +33,7 @@ func modules(t *testing.T) []module {
 	for _, s := range sources(t) {
 		for _, k := range s.kernels {
 			for _, v := range k.Variants {
-				out = append(out, module{"codegen " + k.IR.Name + " " + v.Name, v.Text})
+				out = append(out, module{"codegen " + k.IR.Name + " " + v.Name, v.Text, ""})
 			}
 		}
 	}
@@ -57,7 +57,11 @@ func modules(t *testing.T) []module {
 				if m.Older {
 					name += " older"
 				}
-				out = append(out, module{name, m.Text})
+				other := ""
+				if newest := ptxas.Architectures[len(ptxas.Architectures)-1]; m.Older && !ptxas.Runs(out[len(out)-1].text, newest) {
+					other = out[len(out)-1].text
+				}
+				out = append(out, module{name, m.Text, other})
 			}
 		}
 	}
@@ -66,7 +70,7 @@ func modules(t *testing.T) []module {
 
 // spilling matches the modules that spill a few registers on architectures other than sm_90, and
 // for huge arrays, so that as many blocks fit as there.
-var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels gemm)`)
+var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels (gemm|tensor|group.* older))`)
 
 // Every module assembles for every architecture from its target on, and no kernel spills
 // registers, except on other architectures than sm_90 those that spilling matches. The resources
@@ -95,7 +99,7 @@ func TestModulesAssemble(t *testing.T) {
 				var used resources
 				for i, arch := range ptxas.Architectures {
 					between := i > 0 && i < len(ptxas.Architectures)-1 && arch != recorded
-					if older(arch, m.text) || known && arch != recorded || testing.Short() && between {
+					if !ptxas.Runs(m.text, arch) || m.other != "" && ptxas.Runs(m.other, arch) || known && arch != recorded || testing.Short() && between {
 						continue
 					}
 					info, err := ptxas.Assemble(m.text, arch)
@@ -104,6 +108,9 @@ func TestModulesAssemble(t *testing.T) {
 					}
 					if info.SpillStores+info.SpillLoads > 0 && (arch == recorded && !strings.Contains(m.name, "wide") || !spilling.MatchString(m.name)) {
 						t.Errorf("%s: %d bytes of registers are spilled", arch, info.SpillStores+info.SpillLoads)
+					}
+					if info.Serialized {
+						t.Errorf("%s: the products of tiles are serialized", arch)
 					}
 					if arch == recorded {
 						used = resources{info, m.instructions()}
@@ -159,16 +166,6 @@ var positions = regexp.MustCompile(`(?m)^\s*(\.loc |\.file |//).*\n`)
 func (m *module) instructions() string {
 	sum := sha256.Sum256([]byte(positions.ReplaceAllString(m.text, "")))
 	return hex.EncodeToString(sum[:8])
-}
-
-// older reports whether an architecture is older than the target of PTX text.
-func older(arch, text string) bool {
-	number := func(s string) (n int) {
-		fmt.Sscanf(s, "sm_%d", &n)
-		return n
-	}
-	_, target, _ := strings.Cut(text, "\n.target ")
-	return number(arch) < number(target)
 }
 
 func abs(x int) int { return max(x, -x) }

@@ -44,13 +44,16 @@ func (fn *function) matrix(e *ast.CallExpr, name string, typeArgs []types.Type) 
 		return fn.loadMatrix(e, name, typeArgs), true
 	case name == "MMA" && len(typeArgs) == 3 && len(e.Args) == 4:
 		return []ir.Expr{fn.mma(e, typeArgs)}, true
+	case name == "GroupMMA" && len(typeArgs) == 3 && len(e.Args) == 4:
+		fn.groupMMA(e, typeArgs)
+		return nil, true
 	case name == "matrixWord" && len(typeArgs) == 1:
 		f, _ := matrixFormat(typeArgs[0])
 		return []ir.Expr{ir.IntConst(ir.TInt, int64(4/f.Size()))}, true
 	case name == "matrixBits" && len(typeArgs) == 1:
 		return []ir.Expr{matrixBits(fn.exprAs(e.Args[0], fn.typ(typeArgs[0], e.Pos())))}, true
 	}
-	return nil, load || name == "MMA"
+	return nil, load || name == "MMA" || name == "GroupMMA"
 }
 
 // wholeWarps reports an error unless the kernel declares a block of whole warps.

@@ -30,7 +30,11 @@ func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, boo
 	case "AsyncWait":
 		fn.threadValue(e.Args[0])
 		fn.f.UsesThread = true
-		fn.emit(&ir.Memory{Op: ir.AsyncWait, Count: fn.groups(e.Args[1]), Pos: fn.l.pos(e.Pos())})
+		fn.emit(&ir.Memory{Op: ir.AsyncWait, Count: fn.groups(e.Args[1], name), Pos: fn.l.pos(e.Pos())})
+	case "GroupWait":
+		fn.threadValue(e.Args[0])
+		fn.f.UsesThread = true
+		fn.emit(&ir.Memory{Op: ir.GroupWait, Count: fn.groups(e.Args[1], name), Pos: fn.l.pos(e.Pos())})
 	case "BulkCopy", "BulkWait":
 		fn.bulk(e, name)
 	case "PutWords":
@@ -67,16 +71,16 @@ func (fn *function) scope(e *ast.CallExpr, n int, name string) ir.Scope {
 	return ir.Scope(s)
 }
 
-// groups returns the constant number of groups that AsyncWait leaves pending.
-func (fn *function) groups(e ast.Expr) int64 {
+// groups returns the constant number of groups that AsyncWait or GroupWait leaves pending.
+func (fn *function) groups(e ast.Expr, name string) int64 {
 	v := fn.src.Info.Types[e].Value
 	if v == nil {
-		fn.errorf(e.Pos(), "the number of groups of kernel.AsyncWait is not a constant; unroll the loop around it, or wait for all with 0")
+		fn.errorf(e.Pos(), "the number of groups of kernel.%s is not a constant; unroll the loop around it, or wait for all with 0", name)
 		return 0
 	}
 	n, exact := constant.Int64Val(constant.ToInt(v))
 	if !exact || n < 0 || n > maxGroups {
-		fn.errorf(e.Pos(), "kernel.AsyncWait for %s groups; the number is between 0 and %d", v, maxGroups)
+		fn.errorf(e.Pos(), "kernel.%s for %s groups; the number is between 0 and %d", name, v, maxGroups)
 		return 0
 	}
 	return n

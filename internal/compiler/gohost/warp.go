@@ -470,6 +470,9 @@ func (e *emitter) collective(c *collective) {
 	if !wanted {
 		return
 	}
+	if c.stmt.Op.IsGroupMMA() { // many results: one argument
+		args = []string{"[][]" + e.typ(c.stmt.Op.MMASum()) + "{" + strings.Join(args, ", ") + "}"}
+	}
 	name := collectiveFunctions[c.stmt.Op]
 	if matrix := matrixFunction(c.stmt.Op); matrix != "" {
 		name = matrix

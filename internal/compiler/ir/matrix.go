@@ -6,7 +6,10 @@ import "quern.dev/internal/mma"
 func (op WarpOp) IsLoadMatrix() bool { return op == WarpLoadMatrix || op == WarpLoadMatrixTransposed }
 
 // IsMMA reports whether the operation multiplies matrices.
-func (op WarpOp) IsMMA() bool { return op >= WarpMMAFloat16 && op <= WarpMMAUint8 }
+func (op WarpOp) IsMMA() bool { return op >= WarpMMAFloat16 && op <= WarpMMAFloat64 }
+
+// IsGroupMMA reports whether the operation multiplies tiles in shared memory.
+func (op WarpOp) IsGroupMMA() bool { return op >= WarpGroupMMAFloat16 && op <= WarpGroupMMAUint8 }
 
 // mmaFormats maps the formats of the factors to the operation.
 var mmaFormats = map[[2]mma.Format]WarpOp{
@@ -26,8 +29,17 @@ func MMA(a, b mma.Format) (op WarpOp, ok bool) {
 	return op, ok
 }
 
+// GroupMMA is MMA for tiles in shared memory.
+func GroupMMA(a, b mma.Format) (op WarpOp, ok bool) {
+	op, ok = MMA(a, b)
+	return op - WarpMMAFloat16 + WarpGroupMMAFloat16, ok && a != mma.Float64
+}
+
 // MMAFormats returns the formats of the factors of a multiplication.
 func (op WarpOp) MMAFormats() (a, b mma.Format) {
+	if op.IsGroupMMA() {
+		op -= WarpGroupMMAFloat16 - WarpMMAFloat16
+	}
 	for formats, o := range mmaFormats {
 		if o == op {
 			return formats[0], formats[1]
@@ -38,10 +50,10 @@ func (op WarpOp) MMAFormats() (a, b mma.Format) {
 
 // MMASum returns the element type of the sum.
 func (op WarpOp) MMASum() *Type {
-	switch {
-	case op >= WarpMMAInt8:
+	switch a, _ := op.MMAFormats(); {
+	case a >= mma.Int8:
 		return TInt32
-	case op == WarpMMAFloat64:
+	case a == mma.Float64:
 		return TFloat64
 	}
 	return TFloat32

@@ -8,7 +8,7 @@ type Memory struct {
 	Places []Place // that it reads or writes
 	Args   []Expr
 	Scope  Scope
-	Count  int64 // for AsyncWait: the number of groups that may be pending
+	Count  int64 // for AsyncWait and GroupWait: the number of groups or products that may be pending
 	Apart  bool  // for SliceCopy: the slices are known not to overlap
 	Pos    Pos
 }
@@ -25,6 +25,7 @@ const (
 	AsyncCopy                    // Places[0], in shared memory, = Places[1], in global memory; done before a later AsyncWait ends
 	AsyncCommit                  // the copies started since the last one form a group
 	AsyncWait                    // until at most Count groups of the thread are pending
+	GroupWait                    // until at most Count products of tiles of the thread are pending
 	BulkCopy                     // copies slice Args[1] to slice Args[0]; Places[0] is the barrier. The whole block does it together
 	BulkWait                     // waits until the copies with the barrier Places[0] have arrived and all threads of the block are here
 	SliceCopy                    // copies Args[2] elements, the smaller length, from slice Args[1] to Args[0], like Go
@@ -47,6 +48,7 @@ var memoryRows = [numMemoryOps]struct {
 	AsyncCopy:    {"async copy", "AsyncCopy", 2, 0},
 	AsyncCommit:  {"async commit", "AsyncCommit", 0, 0},
 	AsyncWait:    {"async wait", "AsyncWait", 0, 0},
+	GroupWait:    {"group wait", "GroupWait", 0, 0},
 	BulkCopy:     {"bulk copy", "BulkCopy", 1, 2},
 	BulkWait:     {"bulk wait", "BulkWait", 1, 0},
 	SliceCopy:    {"slice copy", "", 0, 3},
@@ -118,7 +120,7 @@ func (s *Memory) print(p *printer) {
 	if len(s.Args) > 0 {
 		text += ", " + p.exprs(s.Args)
 	}
-	if s.Op == AsyncWait {
+	if s.Op == AsyncWait || s.Op == GroupWait {
 		p.line("%s %d", text, s.Count)
 		return
 	}

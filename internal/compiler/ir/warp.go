@@ -1,5 +1,7 @@
 package ir
 
+import "strings"
+
 // Warp is an operation that the threads of a warp execute together: each passes
 // arguments and receives results. All existing threads of the warp reach it at once; if
 // the block does not fill its last warp, these are fewer than 32. Arguments and results
@@ -24,6 +26,14 @@ const WarpSize = 32
 // its block.
 func (o Options) FullWarps() bool {
 	return o.Block[0] > 0 && o.Block[0]*max(o.Block[1], 1)*max(o.Block[2], 1)%WarpSize == 0
+}
+
+// GroupSize is the number of threads of a group.
+const GroupSize = 128
+
+// FullGroups reports whether the kernel declares a block of whole groups.
+func (o Options) FullGroups() bool {
+	return o.Block[0] > 0 && o.Block[0]*max(o.Block[1], 1)*max(o.Block[2], 1)%GroupSize == 0
 }
 
 // OneWarp reports whether the declared block is at most one warp.
@@ -71,17 +81,26 @@ const (
 	WarpMMAFloat16           // (a, b, c): 4 and 2 words, 4 elements of a*b + c
 	WarpMMABFloat16          //
 	WarpMMATF32              //
-	WarpMMAFloat64           //
 	WarpMMAInt8              //
 	WarpMMAInt8Uint8         //
 	WarpMMAUint8Int8         //
 	WarpMMAUint8             //
+	WarpMMAFloat64           //
+
+	// Products of tiles in shared memory, which the next GroupWait completes.
+	WarpGroupMMAFloat16   // (a, b pointer, sum): the sum of the thread's elements of a*b and sum
+	WarpGroupMMABFloat16  //
+	WarpGroupMMATF32      //
+	WarpGroupMMAInt8      //
+	WarpGroupMMAInt8Uint8 //
+	WarpGroupMMAUint8Int8 //
+	WarpGroupMMAUint8     //
 	numWarpOps
 )
 
 // warpRows describes each operation. The types of arguments and results are letters: T
 // is the type of the first argument, i int (int32 once narrowed), b bool, u uint32, f
-// float32, s int32, p any pointer.
+// float32, s int32, p any pointer; * after the last one means any number of it.
 var warpRows = [numWarpOps]struct {
 	name     string
 	function string // of package kernel
@@ -117,6 +136,14 @@ var warpRows = [numWarpOps]struct {
 	WarpMMAInt8Uint8:         {"mmaInt8Uint8", "MMA", "uuuuuussss", "ssss"},
 	WarpMMAUint8Int8:         {"mmaUint8Int8", "MMA", "uuuuuussss", "ssss"},
 	WarpMMAUint8:             {"mmaUint8", "MMA", "uuuuuussss", "ssss"},
+
+	WarpGroupMMAFloat16:   {"groupMMAFloat16", "GroupMMA", "ppf*", "f*"},
+	WarpGroupMMABFloat16:  {"groupMMABFloat16", "GroupMMA", "ppf*", "f*"},
+	WarpGroupMMATF32:      {"groupMMATF32", "GroupMMA", "ppf*", "f*"},
+	WarpGroupMMAInt8:      {"groupMMAInt8", "GroupMMA", "pps*", "s*"},
+	WarpGroupMMAInt8Uint8: {"groupMMAInt8Uint8", "GroupMMA", "pps*", "s*"},
+	WarpGroupMMAUint8Int8: {"groupMMAUint8Int8", "GroupMMA", "pps*", "s*"},
+	WarpGroupMMAUint8:     {"groupMMAUint8", "GroupMMA", "pps*", "s*"},
 }
 
 func (op WarpOp) String() string {
@@ -157,6 +184,15 @@ func (op WarpOp) IsShuffle() bool { return op <= WarpShuffleXor }
 // returns the result to all of them.
 func (op WarpOp) IsReduction() bool { return op >= WarpReduceAdd && op <= WarpReduceXor }
 
+// repeated repeats the letter before a final *, for n letters in all.
+func repeated(letters string, n int) string {
+	if rest, ok := strings.CutSuffix(letters, "*"); ok {
+		last := len(rest) - 1
+		return rest[:last] + strings.Repeat(rest[last:], max(n-last, 0))
+	}
+	return letters
+}
+
 func warpType(r rune, t *Type) *Type {
 	switch r {
 	case 'i':
@@ -182,7 +218,8 @@ func (s *Warp) verify(v *verifier) {
 		v.fail("unknown warp operation %d", s.Op)
 	}
 	row := warpRows[s.Op]
-	if len(s.Args) != len(row.args) || len(s.Dst) != len(row.results) {
+	row.args, row.results = repeated(row.args, len(s.Args)), repeated(row.results, len(s.Dst))
+	if len(s.Args) != len(row.args) || len(s.Dst) != len(row.results) || s.Op.IsGroupMMA() && len(s.Args) != 2+len(s.Dst) {
 		v.fail("warp %s with %d arguments and %d results", s.Op, len(s.Args), len(s.Dst))
 	}
 	var t *Type
@@ -195,7 +232,7 @@ func (s *Warp) verify(v *verifier) {
 		}
 		v.typed(e, warpType(rune(row.args[i]), t), "argument of warp "+s.Op.String())
 	}
-	if t != nil && (!t.IsScalar() || (t.Kind == Pointer) != s.Op.IsLoadMatrix()) {
+	if t != nil && (!t.IsScalar() || (t.Kind == Pointer) != (s.Op.IsLoadMatrix() || s.Op.IsGroupMMA())) {
 		v.fail("warp %s of %s", s.Op, t)
 	}
 	for i, d := range s.Dst {

@@ -15,13 +15,14 @@ func asyncSources(k *ir.Kernel, v ranges.Variant) {
 		return
 	}
 	var asked []int
+	values := sliceVariables(k.Func.Body)
 	visitor := ir.Visitor{Stmt: func(s ir.Stmt) bool {
 		m, ok := s.(*ir.Memory)
 		if !ok || m.Op != ir.AsyncCopy {
 			return true
 		}
 		t := m.Places[1].Type()
-		if i := parameterOf(k, m.Places[1]); i >= 0 && t.Size() > t.Align() && !slices.Contains(asked, i) {
+		if i := parameterOf(k, m.Places[1], values); i >= 0 && t.Size() > t.Align() && !slices.Contains(asked, i) {
 			asked = append(asked, i)
 		}
 		return true
@@ -32,8 +33,28 @@ func asyncSources(k *ir.Kernel, v ranges.Variant) {
 	}
 }
 
-// parameterOf returns the index of the slice parameter that contains a place, or -1.
-func parameterOf(k *ir.Kernel, p ir.Place) int {
+// sliceVariables returns the values of the variables of slice type that are assigned once.
+func sliceVariables(body []ir.Stmt) map[*ir.Local]ir.Expr {
+	values := map[*ir.Local]ir.Expr{}
+	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok {
+			if p, ok := a.Dst.(*ir.VarPlace); ok && p.Var.Type.Kind == ir.Slice {
+				if _, again := values[p.Var]; again {
+					values[p.Var] = nil
+				} else {
+					values[p.Var] = a.Src
+				}
+			}
+		}
+		return true
+	}}
+	v.Body(body)
+	return values
+}
+
+// parameterOf returns the index of the slice parameter that contains a place, or -1. values
+// has those of other variables.
+func parameterOf(k *ir.Kernel, p ir.Place, values map[*ir.Local]ir.Expr) int {
 	var slice ir.Expr
 	switch root := ir.Root(p).(type) {
 	case *ir.ElemPlace:
@@ -47,6 +68,9 @@ func parameterOf(k *ir.Kernel, p ir.Place) int {
 			continue
 		}
 		v, _ := ir.Variable(slice)
-		return slices.Index(k.Func.Params, v)
+		if i := slices.Index(k.Func.Params, v); i >= 0 || values[v] == nil {
+			return i
+		}
+		slice = values[v]
 	}
 }

@@ -26,6 +26,7 @@
 //   - late pointers: pointers once more;
 //   - scalarise: structs, and arrays with constant indices, become scalar variables;
 //   - late fold: fold once more;
+//   - results: a product of matrices writes its results to the variables that they are copied to;
 //   - hoist: a loop bound in memory, a division and a square root that a loop does not change are computed once before it;
 //   - trips: loops that run at most a few times become ifs;
 //

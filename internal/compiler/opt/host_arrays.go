@@ -119,7 +119,7 @@ func (s *scalariser) keepWhole(body []ir.Stmt) bool {
 
 // keepFragments excludes the matrices of an operation, which are arrays.
 func (s *scalariser) keepFragments(w *ir.Warp, keep func(*ir.Local)) {
-	if !w.Op.IsMMA() {
+	if !w.Op.IsMMA() && !w.Op.IsGroupMMA() {
 		return
 	}
 	v := ir.Visitor{Place: func(p ir.Place) bool {

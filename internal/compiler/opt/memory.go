@@ -48,7 +48,7 @@ func copyAtOnce(k *ir.Kernel) {
 		switch m.Op {
 		case ir.AsyncCopy:
 			return []ir.Stmt{&ir.Assign{Dst: m.Places[0], Src: &ir.Load{Place: m.Places[1]}, Pos: m.Pos}}
-		case ir.AsyncCommit, ir.AsyncWait:
+		case ir.AsyncCommit, ir.AsyncWait, ir.GroupWait:
 			return nil
 		case ir.BulkCopy:
 			return []ir.Stmt{&ir.If{Cond: isFirst(), Then: []ir.Stmt{m}, Pos: m.Pos}}

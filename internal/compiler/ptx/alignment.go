@@ -7,7 +7,7 @@ import (
 )
 
 // maxAlignment is the largest useful alignment.
-const maxAlignment = 128
+const maxAlignment = tileAlign
 
 // alignment returns a power of two that is known to divide the address of a place.
 func (g *generator) alignment(p ir.Place) int64 {
@@ -16,7 +16,7 @@ func (g *generator) alignment(p ir.Place) int64 {
 		if m := g.shared.variables[p.Var]; m != nil && m.block == nil {
 			return max(m.align(), 1)
 		}
-		return min(dynamicAlign, lowBit(g.shared.variables[p.Var].offset))
+		return min(g.shared.dynamic.align(), lowBit(g.shared.variables[p.Var].offset))
 	case *ir.FieldPlace:
 		return min(g.alignment(p.X), lowBit(p.X.Type().Fields[p.Field].Offset))
 	case *ir.IndexPlace:
@@ -128,7 +128,7 @@ func (g *generator) factorOf(e *ir.Binary) int64 {
 	case ir.And:
 		return max(g.factor(e.X), g.factor(e.Y))
 	case ir.Shl:
-		if c, ok := e.Y.(*ir.Const); ok && c.Bits < 7 {
+		if c, ok := e.Y.(*ir.Const); ok && c.Bits < 10 {
 			return min(g.factor(e.X)<<c.Bits, maxAlignment)
 		}
 		return g.factor(e.X)

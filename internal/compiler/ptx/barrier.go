@@ -3,7 +3,10 @@ package ptx
 import "quern.dev/internal/compiler/ir"
 
 // barrier waits for all threads of the block.
-func (g *generator) barrier() { g.emit("bar.sync", intOperand(b32Class, 0)) }
+func (g *generator) barrier() {
+	g.tileFence()
+	g.emit("bar.sync", intOperand(b32Class, 0))
+}
 
 // fence orders the thread's memory accesses for the threads of a scope, including loads
 // after stores.

@@ -207,6 +207,7 @@ func (g *generator) bulkWait(s *ir.Memory) {
 		return
 	}
 	g.needVersion(versionBulk)
+	g.tileFence()
 	phase, over, again := g.register(b64Class), g.register(predClass), g.newLabel()
 	g.load("mbarrier.arrive.shared.b64", phase, bar)
 	g.placeHead(again)

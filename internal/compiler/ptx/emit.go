@@ -59,11 +59,13 @@ func (e *Error) Message() string { return e.Msg }
 // subject.
 type generator struct {
 	writer
-	kernel  *ir.Kernel
-	options Options
-	err     *Error // the first error; emission continues with arbitrary operands
-	target  int    // required compute capability times ten
-	version int    // required PTX version times ten
+	kernel    *ir.Kernel
+	options   Options
+	err       *Error // the first error; emission continues with arbitrary operands
+	target    int    // required compute capability times ten
+	usesTiles bool   // there are products of tiles
+	only      bool   // devices of this compute capability only
+	version   int    // required PTX version times ten
 
 	replaceable bool                    // some operation has a replacement for older devices
 	sources     map[*ir.Local][]ir.Expr // see findSources
@@ -134,7 +136,7 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 		Entry:       name,
 		Version:     g.ptxVersion(),
 		Replaceable: g.replaceable,
-		Target:      "sm_" + strconv.Itoa(g.target),
+		Target:      g.targetName(),
 		Sites:       g.faults.sites,
 		Cooperative: !g.arrivals.isNone(),
 		SharedBytes: g.sharedBytes(),
@@ -168,6 +170,25 @@ func (g *generator) has(sm int) bool {
 	return true
 }
 
+// hasOnly is has for instructions that only devices of exactly this compute capability have.
+func (g *generator) hasOnly(sm int) bool {
+	g.replaceable = true
+	if g.options.Target != 0 {
+		return false
+	}
+	g.need(sm)
+	g.only = true
+	return true
+}
+
+func (g *generator) targetName() string {
+	name := "sm_" + strconv.Itoa(g.target)
+	if g.only {
+		name += "a"
+	}
+	return name
+}
+
 // unique converts name to an unused PTX identifier and reserves it.
 func (g *generator) unique(name string) string {
 	id := make([]byte, 0, len(name))
@@ -193,7 +214,7 @@ func (g *generator) unique(name string) string {
 // module builds the text.
 func (g *generator) module(name string) string {
 	b := make([]byte, 0, len(g.text)+len(g.entry)+len(g.cold)+2048)
-	b = fmt.Appendf(b, ".version %s\n.target sm_%d\n.address_size 64\n", g.ptxVersion(), g.target)
+	b = fmt.Appendf(b, ".version %s\n.target %s\n.address_size 64\n", g.ptxVersion(), g.targetName())
 	if len(g.lines.names)+len(g.tables) > 0 || g.shared.dynamic != nil {
 		b = append(b, '\n')
 	}

@@ -19,6 +19,8 @@ func (g *generator) memory(s *ir.Memory) {
 			g.needVersion(70)
 			g.emit("cp.async.wait_group", intOperand(b32Class, uint64(s.Count)))
 		}
+	case s.Op == ir.GroupWait:
+		g.groupWait(s)
 	case s.Op == ir.BulkCopy:
 		g.bulkCopy(s)
 	case s.Op == ir.BulkWait:

@@ -23,6 +23,7 @@ const dynamicAlign = 16
 func (g *generator) declareShared() {
 	s := &g.shared
 	s.variables, s.length = map[*ir.SharedVar]*memory{}, map[*ir.SharedVar]operand{}
+	tiles := g.tileVariables()
 	end := int64(0)
 	for _, v := range g.kernel.Shared {
 		if v.IsDynamic() {
@@ -30,6 +31,9 @@ func (g *generator) declareShared() {
 			continue
 		}
 		m := &memory{name: g.unique(v.Name), typ: v.Type, space: sharedSpace}
+		if tiles[v] {
+			m.aligned = tileAlign
+		}
 		a := max(m.align(), 1)
 		m.offset = (end + a - 1) / a * a
 		end = m.offset + m.size()
@@ -40,6 +44,7 @@ func (g *generator) declareShared() {
 		case m == nil:
 		case end > ir.MaxStaticShared:
 			m.block = g.dynamicMemory()
+			m.block.aligned = max(m.block.aligned, m.aligned)
 			s.placed = (end + dynamicAlign - 1) / dynamicAlign * dynamicAlign
 		default:
 			m.offset = 0
@@ -51,7 +56,7 @@ func (g *generator) declareShared() {
 // dynamicMemory returns the dynamic shared memory.
 func (g *generator) dynamicMemory() *memory {
 	if g.shared.dynamic == nil {
-		g.shared.dynamic = &memory{name: g.unique("dynamic_shared"), space: sharedSpace}
+		g.shared.dynamic = &memory{name: g.unique("dynamic_shared"), space: sharedSpace, aligned: dynamicAlign}
 	}
 	return g.shared.dynamic
 }
@@ -69,7 +74,7 @@ func (s *sharedMemory) appendDynamic(b []byte) []byte {
 	if s.dynamic == nil {
 		return b
 	}
-	return fmt.Appendf(b, ".extern .shared .align %d .b8 %s[];\n", dynamicAlign, s.dynamic.name)
+	return fmt.Appendf(b, ".extern .shared .align %d .b8 %s[];\n", s.dynamic.align(), s.dynamic.name)
 }
 
 // sharedAddress returns the address of a shared variable.

@@ -45,7 +45,8 @@ type memory struct {
 	base  operand // register with its address, created on first use
 	block *memory // contains it at offset; nil: it is a separate variable
 
-	offset int64
+	offset  int64
+	aligned int64 // required alignment; 0: that of the type
 }
 
 // vectorAlign is the alignment of variables in memory of at least that size: ptxas
@@ -55,6 +56,9 @@ const vectorAlign = 16
 func (m *memory) size() int64 { return max(m.typ.Size(), 1) }
 
 func (m *memory) align() int64 {
+	if m.aligned > 0 {
+		return m.aligned
+	}
 	if m.size() >= vectorAlign {
 		return vectorAlign
 	}

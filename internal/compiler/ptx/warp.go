@@ -19,8 +19,12 @@ func (g *generator) warp(s *ir.Warp) {
 	case ir.WarpLoadMatrix, ir.WarpLoadMatrixTransposed:
 		g.loadMatrix(s)
 	default:
-		if s.Op.IsMMA() {
+		switch {
+		case s.Op.IsMMA():
 			g.mma(s)
+			return
+		case s.Op.IsGroupMMA():
+			g.groupMMA(s)
 			return
 		}
 		g.fail(s.Pos, "warp operation %s", s.Op)
