@@ -269,7 +269,7 @@ func SelectFlagged[T any](s *gpu.Stream, flags *gpu.Buffer[uint8], dst *gpu.Buff
 	}
 }
 
-func selectFlagged[W word](name string, s *gpu.Stream, tmp *gpu.Scratch, flags *gpu.Buffer[uint8], dst *gpu.Buffer[W], count *gpu.Buffer[int], src *gpu.Buffer[W]) error {
+func selectFlagged[W chunk](name string, s *gpu.Stream, tmp *gpu.Scratch, flags *gpu.Buffer[uint8], dst *gpu.Buffer[W], count *gpu.Buffer[int], src *gpu.Buffer[W]) error {
 	var c selection
 	if err := c.take(name, s, tmp, src.Len()); err != nil {
 		return err

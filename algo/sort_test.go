@@ -154,7 +154,7 @@ func TestSort(t *testing.T) {
 		if d.Backend() == gpu.Sim {
 			sizes, most = []int{0, 1, 2, 255, 4097, 9000}, 2
 			defer func(n int) { portion = n }(portion)
-			portion = 2 * sortTile
+			portion = 2 * sortThreads * mostSortItems
 		}
 		for _, n := range sizes {
 			for shape := range some(shapes, most) {
