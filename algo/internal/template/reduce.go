@@ -13,15 +13,35 @@ const (
 // Vector is how many neighbouring elements a thread loads at once.
 const Vector = 4
 
-// ReduceParts combines the elements of each part of in. Part p has the elements p*part to
-// (p+1)*part-1, if there are as many; part is a multiple of [Vector]. The result is out[p].
+// loadVector loads the elements Vector*i to Vector*i+Vector-1, at once if in begins at a multiple
+// of 16 bytes.
+//
+//quern:unchecked
+func loadVector[T any](in []T, i int) (v [Vector]T) {
+	for k := range Vector {
+		v[k] = in[Vector*i+k]
+	}
+	return v
+}
+
+// storeVector stores the elements Vector*i to Vector*i+Vector-1.
+//
+//quern:unchecked
+func storeVector[T any](out []T, i int, v [Vector]T) {
+	for k := range Vector {
+		out[Vector*i+k] = v[k]
+	}
+}
+
+// ReduceParts combines the elements of each part of in. Part p has the elements p*Vector*part to
+// (p+1)*Vector*part-1, if there are as many. The result is out[p].
 //
 //quern:template Combine,merge block=256
 //quern:unchecked
 func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
 	partial := kernel.Shared[[warps]T](t)
-	first := t.BlockIdx.X * part
-	count := min(part, len(in)-first)
+	first := t.BlockIdx.X * part // vector
+	count := min(Vector*part, len(in)-Vector*first)
 	if count <= 0 {
 		return
 	}
@@ -29,16 +49,16 @@ func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, o
 	vectors := count / Vector
 	var sum T
 	if i < vectors {
-		v := *(*[Vector]T)(in[first+Vector*i:])
+		v := loadVector(in, first+i)
 		sum = combine(combine(v[0], v[1]), combine(v[2], v[3]))
 		for j := i + Threads; j < vectors; j += Threads {
-			v := *(*[Vector]T)(in[first+Vector*j:])
+			v := loadVector(in, first+j)
 			sum = combine(sum, combine(combine(v[0], v[1]), combine(v[2], v[3])))
 		}
 	}
 	// Up to Vector-1 elements are left. If there are no vectors, they are all there is.
 	if j := Vector*vectors + i; j < count {
-		if v := in[first+j]; i < vectors {
+		if v := in[Vector*first+j]; i < vectors {
 			sum = combine(sum, v)
 		} else {
 			sum = v

@@ -2,6 +2,7 @@ package template
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"quern.dev/kernel"
 )
@@ -9,6 +10,9 @@ import (
 // runs describes the runs of equal elements of a part: how many begin in it, and where the last
 // one of these begins.
 type runs = struct{ N, Start uint32 }
+
+// RunsSize is the size of the sum of a tile of [RunTiles].
+const RunsSize = 8
 
 func joinRuns(a, b runs) runs {
 	if b.N == 0 {
@@ -24,7 +28,7 @@ func joinRuns(a, b runs) runs {
 //
 //quern:template Equal block=256 only=gpu
 //quern:unchecked
-func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, lengths []int, heads []uint8, count []int, status []uint32, sums [][2]uint32) {
+func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, lengths []int, heads []uint8, count []int, status []uint64) {
 	tile := nextTile(t, status)
 	v := loadTile(t, tile, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
@@ -44,10 +48,7 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 		}
 		sum[r] = runs{uint32(bits.OnesCount32(mask[r])), uint32(at + bits.Len32(mask[r]) - 1)}
 	}
-	before := prefixesIn(t, joinRuns, tile, true, runs{}, status,
-		func(i int) runs { return runs{sums[i][0], sums[i][1]} },
-		func(i int, v runs) { sums[i] = [2]uint32{v.N, v.Start} },
-		sum)
+	before := prefixes(t, joinRuns, tile, true, runs{}, status, sum)
 	for r := range rows {
 		at := base + r*Threads*Vector
 		if len(heads) > 0 {
@@ -146,6 +147,9 @@ func RunParts[T any](t kernel.Thread, same func(a, b T) bool, launch, part int, 
 	}
 }
 
+// TallySize returns the size of the sum of a tile of [ScanRuns], for elements of type T.
+func TallySize[T any]() int { return int(unsafe.Sizeof(tally[T]{})) }
+
 // tally is the combination of the elements since the last beginning of a run, and the number of
 // these beginnings.
 type tally[T any] = struct {
@@ -171,7 +175,7 @@ func joinTallies[T any](combine func(a, b T) T) func(a, b tally[T]) tally[T] {
 //
 //quern:template Combine block=256 maxregs=128 only=gpu
 //quern:unchecked
-func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status, counts []uint32, sums []T) {
+func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status []uint64) {
 	tile := nextTile(t, status)
 	x := loadTile(t, tile, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
@@ -190,10 +194,7 @@ func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive 
 			sum[r] = join(sum[r], tally[T]{mask[r] >> k & 1, x[r][k]})
 		}
 	}
-	before := prefixesIn(t, join, tile, true, tally[T]{0, first}, status,
-		func(i int) tally[T] { return tally[T]{counts[i], sums[i]} },
-		func(i int, v tally[T]) { counts[i], sums[i] = v.N, v.V },
-		sum)
+	before := prefixes(t, join, tile, true, tally[T]{0, first}, status, sum)
 	for r := range rows {
 		at := base + r*Threads*Vector
 		so := before[r]

@@ -9,7 +9,7 @@ func addCounts(a, b uint32) uint32 { return a + b }
 // that are kept. The last tile writes their number to count[0].
 //
 //quern:unchecked
-func selectTile[T any](t kernel.Thread, keep func(i int, x T) bool, in []T, count []int, status, sums []uint32, write, drop func(i, kept int, x T)) {
+func selectTile[T any](t kernel.Thread, keep func(i int, x T) bool, in []T, count []int, status []uint64, write, drop func(i, kept int, x T)) {
 	tile := nextTile(t, status)
 	v := loadTile(t, tile, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
@@ -23,7 +23,7 @@ func selectTile[T any](t kernel.Thread, keep func(i int, x T) bool, in []T, coun
 			}
 		}
 	}
-	before := prefixes(t, addCounts, tile, true, 0, status, sums, sum)
+	before := prefixes(t, addCounts, tile, true, 0, status, sum)
 	for r := range rows {
 		n := int(before[r])
 		for k := range Vector {
@@ -46,8 +46,8 @@ func selectTile[T any](t kernel.Thread, keep func(i int, x T) bool, in []T, coun
 //
 //quern:template Predicate block=256 only=gpu
 //quern:unchecked
-func KeepTiles[T any](t kernel.Thread, keep func(x T) bool, rejects bool, in, kept, rejected []T, count []int, status, sums []uint32) {
-	selectTile(t, func(_ int, x T) bool { return keep(x) }, in, count, status, sums,
+func KeepTiles[T any](t kernel.Thread, keep func(x T) bool, rejects bool, in, kept, rejected []T, count []int, status []uint64) {
+	selectTile(t, func(_ int, x T) bool { return keep(x) }, in, count, status,
 		func(_, n int, x T) { kept[n] = x },
 		func(i, n int, x T) {
 			if rejects {
@@ -60,8 +60,8 @@ func KeepTiles[T any](t kernel.Thread, keep func(x T) bool, rejects bool, in, ke
 //
 //quern:template Predicate block=256 only=gpu
 //quern:unchecked
-func IndexTiles[T any](t kernel.Thread, keep func(x T) bool, in []T, index []uint32, count []int, status, sums []uint32) {
-	selectTile(t, func(_ int, x T) bool { return keep(x) }, in, count, status, sums,
+func IndexTiles[T any](t kernel.Thread, keep func(x T) bool, in []T, index []uint32, count []int, status []uint64) {
+	selectTile(t, func(_ int, x T) bool { return keep(x) }, in, count, status,
 		func(i, n int, _ T) { index[n] = uint32(i) },
 		func(_, _ int, _ T) {})
 }
@@ -69,8 +69,8 @@ func IndexTiles[T any](t kernel.Thread, keep func(x T) bool, in []T, index []uin
 // KeepFlagged is KeepTiles for the elements whose flag is not zero. It is for kernels.
 //
 //quern:unchecked
-func KeepFlagged[T any](t kernel.Thread, flags []uint8, in, kept []T, count []int, status, sums []uint32) {
-	selectTile(t, func(i int, _ T) bool { return flags[i] != 0 }, in, count, status, sums,
+func KeepFlagged[T any](t kernel.Thread, flags []uint8, in, kept []T, count []int, status []uint64) {
+	selectTile(t, func(i int, _ T) bool { return flags[i] != 0 }, in, count, status,
 		func(_, n int, x T) { kept[n] = x },
 		func(_, _ int, _ T) {})
 }
