@@ -143,7 +143,14 @@ func (f *runFinder[T]) run() error {
 	if err := gpu.Zero(f.s, f.status); err != nil {
 		return err
 	}
-	return f.launch(f.Kernels.RunTiles, 0, gpu.Blocks(gpu.Dim3{X: f.parts}, block))
+	shared := 0
+	if f.values.Len() > 0 {
+		shared = template.StageBytes(sizeOf[T]())
+	}
+	if f.lengths.Len() > 0 {
+		shared = max(shared, template.StageBytes(sizeOf[uint32]()))
+	}
+	return f.launch(f.Kernels.RunTiles, 0, gpu.Blocks(gpu.Dim3{X: f.parts}, block).Shared(shared))
 }
 
 func (f *runFinder[T]) launch(k *gpu.Kernel, number int, g gpu.Grid) error {

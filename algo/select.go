@@ -144,7 +144,7 @@ func (p *Predicate[T]) keep(name string, s *gpu.Stream, dst, rejected *gpu.Buffe
 			gpu.SliceArg(l, rejected)
 			return l.End()
 		}
-		l, err := begin(s, p.Kernels.KeepTiles, p.Bind, c.grid())
+		l, err := begin(s, p.Kernels.KeepTiles, p.Bind, c.grid().Shared(template.StageBytes(sizeOf[T]())))
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func Where[T any](s *gpu.Stream, match Predicate[T], dst *gpu.Buffer[uint32], co
 			gpu.SliceArg(l, dst)
 			return l.End()
 		}
-		l, err := begin(s, match.Kernels.IndexTiles, match.Bind, c.grid())
+		l, err := begin(s, match.Kernels.IndexTiles, match.Bind, c.grid().Shared(template.StageBytes(sizeOf[uint32]())))
 		if err != nil {
 			return err
 		}
@@ -281,7 +281,7 @@ func selectFlagged[W chunk](name string, s *gpu.Stream, tmp *gpu.Scratch, flags 
 		if c.parts > 0 {
 			return LaunchKeepFlaggedParts(s, c.grid(), c.part, c.sums, flags, src, dst)
 		}
-		return LaunchKeepFlagged(s, c.grid(), flags, src, dst, count, c.status)
+		return LaunchKeepFlagged(s, c.grid().Shared(template.StageBytes(sizeOf[W]())), flags, src, dst, count, c.status)
 	}))
 }
 

@@ -29,6 +29,7 @@ func joinRuns(a, b runs) runs {
 //quern:template Equal block=256 only=gpu
 //quern:unchecked
 func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, lengths []int, heads []uint8, count []int, status []uint64) {
+	outside := kernel.Shared[[2]runs](t) // the runs before the tile, and up to its end
 	tile := nextTile(t, status)
 	v := loadTile(t, tile, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
@@ -36,9 +37,9 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 	var sum [rows]runs
 	for r := range rows {
 		at := base + r*Threads*Vector
-		prior := v[r][0]
-		if at > 0 && at < len(in) {
-			prior = in[at-1]
+		prior := kernel.ShuffleUp(t, v[r][Vector-1], 1)
+		if t.Lane() == 0 && at > 0 {
+			prior = in[min(at, len(in))-1]
 		}
 		for k := range Vector {
 			if at+k < len(in) && (at+k == 0 || !same(prior, v[r][k])) {
@@ -49,33 +50,90 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 		sum[r] = runs{uint32(bits.OnesCount32(mask[r])), uint32(at + bits.Len32(mask[r]) - 1)}
 	}
 	before := prefixes(t, joinRuns, tile, true, runs{}, status, sum)
-	for r := range rows {
-		at := base + r*Threads*Vector
-		if len(heads) > 0 {
-			for k := range Vector {
-				if at+k < len(heads) {
-					heads[at+k] = uint8(mask[r] >> k & 1)
-				}
-			}
-		}
-		so := before[r]
-		for k := range Vector {
-			if mask[r]>>k&1 != 0 {
-				if len(values) > 0 {
-					values[so.N] = v[r][k]
-				}
-				if len(lengths) > 0 && so.N > 0 {
-					lengths[so.N-1] = at + k - int(so.Start)
-				}
-				so = runs{so.N + 1, uint32(at + k)}
-			}
-		}
-		if at < len(in) && at+Vector >= len(in) {
+	if t.ThreadIdx.X == 0 {
+		outside[0] = before[0]
+	}
+	if t.ThreadIdx.X == Threads-1 {
+		all := joinRuns(before[rows-1], sum[rows-1])
+		outside[1] = all
+		if tile == t.GridDim.X-1 {
 			if len(lengths) > 0 {
-				lengths[so.N-1] = len(in) - int(so.Start)
+				lengths[all.N-1] = len(in) - int(all.Start)
 			}
 			if len(count) > 0 {
-				count[0] = int(so.N)
+				count[0] = int(all.N)
+			}
+		}
+	}
+	if len(heads) > 0 {
+		for r := range rows {
+			var head [Vector]uint8
+			for k := range Vector {
+				head[k] = uint8(mask[r] >> k & 1)
+			}
+			if (tile+1)*Tile <= len(heads) {
+				storeVector(heads, tile*(Tile/Vector)+t.ThreadIdx.X+r*Threads, head)
+				continue
+			}
+			for k := range Vector {
+				if at := base + r*Threads*Vector + k; at < len(heads) {
+					heads[at] = head[k]
+				}
+			}
+		}
+	}
+	t.Sync()
+	first, n := outside[0].N, outside[1].N-outside[0].N
+	if len(values) > 0 {
+		if staged[T]() {
+			stage := kernel.Dynamic[T](t)
+			for r := range rows {
+				at := before[r].N - first
+				for k := range Vector {
+					if mask[r]>>k&1 != 0 {
+						stage[at] = v[r][k]
+						at++
+					}
+				}
+			}
+			t.Sync()
+			to := values[first:]
+			for j := uint32(t.ThreadIdx.X); j < n; j += Threads {
+				to[j] = stage[j]
+			}
+			t.Sync()
+		} else {
+			for r := range rows {
+				at := before[r].N
+				for k := range Vector {
+					if mask[r]>>k&1 != 0 {
+						values[at] = v[r][k]
+						at++
+					}
+				}
+			}
+		}
+	}
+	if len(lengths) > 0 {
+		starts := kernel.Dynamic[uint32](t)
+		for r := range rows {
+			at := before[r].N - first
+			for k := range Vector {
+				if mask[r]>>k&1 != 0 {
+					starts[at] = uint32(base + r*Threads*Vector + k)
+					at++
+				}
+			}
+		}
+		t.Sync()
+		// A run ends where the next one begins.
+		for j := uint32(t.ThreadIdx.X); j < n; j += Threads {
+			start := outside[0].Start
+			if j > 0 {
+				start = starts[j-1]
+			}
+			if first+j > 0 {
+				lengths[first+j-1] = int(starts[j] - start)
 			}
 		}
 	}
@@ -184,9 +242,17 @@ func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive 
 	var sum [rows]tally[T]
 	for r := range rows {
 		at := base + r*Threads*Vector
-		for k := range Vector + 1 {
-			if at+k >= len(in) || heads[at+k] != 0 {
-				mask[r] |= 1 << k
+		if (tile+1)*Tile < len(heads) {
+			head := loadVector(heads, tile*(Tile/Vector)+t.ThreadIdx.X+r*Threads)
+			for k := range Vector {
+				mask[r] |= uint32(head[k]) << k
+			}
+			mask[r] |= uint32(heads[at+Vector]) << Vector
+		} else {
+			for k := range Vector + 1 {
+				if at+k >= len(in) || heads[at+k] != 0 {
+					mask[r] |= 1 << k
+				}
 			}
 		}
 		sum[r] = tally[T]{mask[r] & 1, x[r][0]}
