@@ -77,28 +77,44 @@ func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, o
 }
 
 // ReduceRows combines the elements of rows of n elements. Each row is divided into parts of part
-// elements, and a group of neighbouring threads of a warp, a power of two, combines a part. The
-// result of part p of row r is out[r*parts+p].
+// elements, and a group of 1<<group neighbouring threads of a warp combines a part. The result of
+// part p of row r is out[r*parts+p].
 //
 //quern:template Combine block=256
 //quern:unchecked
 func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, parts, part, group int, in, out []T) {
-	to := t.Global() / group
-	lane := t.Lane() & (group - 1)
-	row := to / parts
-	at := row*n + (to-row*parts)*part
-	count := min(part, row*n+n-at)
+	to := t.Global() >> group
+	lane := t.Lane() & (1<<group - 1)
+	row, first := to, 0
+	if parts > 1 {
+		row = to / parts
+		first = (to - row*parts) * part
+	}
+	count := min(part, n-first)
 	if to >= len(out) {
 		count = 0
 	}
 	var sum T
-	if lane < count {
+	active := min(count, 1<<group)
+	if n%Vector == 0 && part%Vector == 0 {
+		at, vectors := row*(n/Vector)+first/Vector, count/Vector
+		active = min(vectors, 1<<group)
+		if lane < vectors {
+			v := loadVector(in, at+lane)
+			sum = combine(combine(v[0], v[1]), combine(v[2], v[3]))
+			for j := lane + 1<<group; j < vectors; j += 1 << group {
+				v := loadVector(in, at+j)
+				sum = combine(sum, combine(combine(v[0], v[1]), combine(v[2], v[3])))
+			}
+		}
+	} else if lane < count {
+		at := row*n + first
 		sum = in[at+lane]
-		for j := lane + group; j < count; j += group {
+		for j := lane + 1<<group; j < count; j += 1 << group {
 			sum = combine(sum, in[at+j])
 		}
 	}
-	sum = reduceGroup(t, combine, group, min(count, group), sum)
+	sum = reduceGroup(t, combine, 1<<group, active, sum)
 	if to < len(out) && lane == 0 {
 		out[to] = sum
 	}
