@@ -68,6 +68,7 @@ func vectorExtremes[T any](t kernel.Thread, less func(a, b T) bool, least, great
 	lowAt, highAt := p, p
 	switch {
 	case !greatest:
+		//quern:unroll 2
 		for j := i; j < vectors; j += Threads {
 			v := loadVector(in, j)
 			for k := range Vector {
@@ -77,6 +78,7 @@ func vectorExtremes[T any](t kernel.Thread, less func(a, b T) bool, least, great
 			}
 		}
 	case !least:
+		//quern:unroll 2
 		for j := i; j < vectors; j += Threads {
 			v := loadVector(in, j)
 			for k := range Vector {
@@ -86,6 +88,7 @@ func vectorExtremes[T any](t kernel.Thread, less func(a, b T) bool, least, great
 			}
 		}
 	default:
+		//quern:unroll 2
 		for j := i; j < vectors; j += Threads {
 			v := loadVector(in, j)
 			for k := range Vector {

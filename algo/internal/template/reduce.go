@@ -84,7 +84,8 @@ func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, o
 //quern:unchecked
 func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, parts, part, group int, in, out []T) {
 	to := t.Global() >> group
-	lane := t.Lane() & (1<<group - 1)
+	width := 1 << group
+	lane := t.Lane() & (width - 1)
 	row, first := to, 0
 	if parts > 1 {
 		row = to / parts
@@ -95,14 +96,15 @@ func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, parts, part, 
 		count = 0
 	}
 	var sum T
-	active := min(count, 1<<group)
+	active := min(count, width)
 	if n%Vector == 0 && part%Vector == 0 {
 		at, vectors := row*(n/Vector)+first/Vector, count/Vector
-		active = min(vectors, 1<<group)
+		active = min(vectors, width)
 		if lane < vectors {
 			v := loadVector(in, at+lane)
 			sum = combine(combine(v[0], v[1]), combine(v[2], v[3]))
-			for j := lane + 1<<group; j < vectors; j += 1 << group {
+			//quern:unroll 2
+			for j := lane + width; j < vectors; j += width {
 				v := loadVector(in, at+j)
 				sum = combine(sum, combine(combine(v[0], v[1]), combine(v[2], v[3])))
 			}
@@ -110,11 +112,11 @@ func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, parts, part, 
 	} else if lane < count {
 		at := row*n + first
 		sum = in[at+lane]
-		for j := lane + 1<<group; j < count; j += 1 << group {
+		for j := lane + width; j < count; j += width {
 			sum = combine(sum, in[at+j])
 		}
 	}
-	sum = reduceGroup(t, combine, 1<<group, active, sum)
+	sum = reduceGroup(t, combine, width, active, sum)
 	if to < len(out) && lane == 0 {
 		out[to] = sum
 	}
