@@ -229,11 +229,13 @@ type radixPlan[W word, V uint32 | uint64] struct {
 	keys, spare         *gpu.Buffer[W]
 	pairs               bool
 	values, spareValues *gpu.Buffer[V]
+	noValues            *gpu.Buffer[uint32]
 
 	parts, part int                 // on a CPU
 	counts      *gpu.Buffer[uint32] // of digits
 
-	// On a GPU a launch sorts portion keys, in tiles.
+	// On a GPU a launch sorts portion keys, in tiles. Up to mostInLine
+	// keys are sorted by one block.
 	tile, portion, portions int
 	bases                   *gpu.Buffer[uint32] // where the keys with each digit begin
 	status                  *gpu.Buffer[uint32] // tickets, the counts of all passes, and words per tile
@@ -249,18 +251,25 @@ func planSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp 
 		return p, invalid(name, "keys", "%d keys are more than the %d that can be sorted", n, maxKeys)
 	}
 	p.keys, p.values, p.pairs = keys, values, values != nil
+	p.noValues = gpu.Take[uint32](tmp, 0)
+	onCPU := s.Device().Backend() == gpu.CPU
+	if !onCPU {
+		p.tile = sortThreads * sortItems[W, uint32]()
+		if p.pairs {
+			p.tile = sortThreads * sortItems[W, V]()
+		}
+		if p.short() {
+			return p, nil
+		}
+	}
 	p.spare = gpu.Take[W](tmp, n)
 	if p.pairs {
 		p.spareValues = gpu.Take[V](tmp, n)
 	}
-	if s.Device().Backend() == gpu.CPU {
+	if onCPU {
 		p.parts, p.part = sortParts(n)
 		p.counts = gpu.Take[uint32](tmp, p.parts*digits)
 		return p, nil
-	}
-	p.tile = sortThreads * sortItems[W, uint32]()
-	if p.pairs {
-		p.tile = sortThreads * sortItems[W, V]()
 	}
 	p.portion = portion / p.tile * p.tile
 	p.portions = (n + p.portion - 1) / p.portion
@@ -271,6 +280,11 @@ func planSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp 
 		p.counts = p.status.Slice(0, counts)
 	}
 	return p, nil
+}
+
+// short reports whether one block sorts all keys.
+func (p *radixPlan[W, V]) short() bool {
+	return p.parts == 0 && p.keys.Len() <= mostInLine && (!p.pairs || sizeOf[V]() == 4)
 }
 
 // sortParts returns into how many parts the kernels for the CPU divide n keys, and the size of
@@ -285,6 +299,9 @@ func sortParts(n int) (count, size int) {
 // the buffer of the caller.
 func (p *radixPlan[W, V]) run(s *gpu.Stream) (*gpu.Buffer[W], error) {
 	pass := p.passOnCPU
+	if p.short() {
+		return p.keys, p.lines(s, Axis{Outer: 1, N: p.keys.Len(), Inner: 1})
+	}
 	if p.parts == 0 {
 		if err := p.count(s); err != nil {
 			return nil, err
@@ -307,6 +324,17 @@ func (p *radixPlan[W, V]) run(s *gpu.Stream) (*gpu.Buffer[W], error) {
 		return keys, gpu.Copy(s, p.values, values)
 	}
 	return keys, nil
+}
+
+// lines sorts each line along an axis. Values have 4 bytes.
+func (p *radixPlan[W, V]) lines(s *gpu.Stream, axis Axis) error {
+	values := p.noValues
+	if p.pairs {
+		values = any(p.values).(*gpu.Buffer[uint32])
+	}
+	items := (axis.N + sortThreads - 1) / sortThreads
+	grid := gpu.Blocks(gpu.Dim3{X: axis.Outer * axis.Inner}, gpu.Dim3{X: sortThreads}).Shared(items * sortThreads * sizeOf[W]())
+	return LaunchSortLines(s, grid, p.order, int32(p.passes), p.last, uint32(axis.N), uint32(axis.Inner), p.keys, values)
 }
 
 // count finds where the keys with each digit begin, for all passes.

@@ -145,7 +145,7 @@ func sortBases(t kernel.Thread, portions int32, counts, bases []uint32) {
 	if i < digits {
 		v = counts[pass*digits+i]
 	}
-	v = beforeInBlock(t, v)
+	v = beforeInBlock(t, v, kernel.Shared[[sortWarps]uint32](t))
 	if i < digits {
 		bases[pass*portions*digits+i] = v
 	}
@@ -155,8 +155,7 @@ func sortBases(t kernel.Thread, portions int32, counts, bases []uint32) {
 // sortThreads.
 //
 //quern:unchecked
-func beforeInBlock(t kernel.Thread, v uint32) uint32 {
-	sums := kernel.Shared[[sortWarps]uint32](t)
+func beforeInBlock(t kernel.Thread, v uint32, sums *[sortWarps]uint32) uint32 {
 	before := kernel.WarpScanExclusiveAdd(t, v)
 	if t.Lane() == 31 {
 		sums[t.Warp()] = before + v
@@ -201,37 +200,42 @@ func matchDigit(t kernel.Thread, d uint32) uint32 {
 	return same
 }
 
-// placeTile finds where the thread's keys belong in the tile if it is sorted by digit, and local,
-// which for the first threads of the block is where the keys with their digit begin. It publishes
-// the number of keys with each digit.
+// tileCounts are the numbers of keys with each digit, by warp.
+type tileCounts = [sortWarps][digits]uint32
+
+// countTile counts the digits of a tile, in which threads have items keys, at most most. It returns the number of keys that have the digit of the
+// thread, which is its number in the block.
 //
 //quern:unchecked
-func placeTile(t kernel.Thread, items int, tile uint32, l *sortLaunch, digit *[mostSortItems]uint32, status []uint32) (at [mostSortItems]uint32, local, total uint32) {
-	counts := kernel.Shared[[sortWarps][digits]uint32](t)
+func countTile(t kernel.Thread, most, items int, digit *[mostSortItems]uint32, counts *tileCounts) (total uint32) {
 	own := &counts[t.Warp()]
 	for i := t.Lane(); i < digits; i += 32 {
 		own[i] = 0
 	}
 	t.SyncWarp()
 	//quern:unroll
-	for k := range items {
-		kernel.AtomicAdd(&own[digit[k]], 1, kernel.BlockScope)
+	for k := range most {
+		if k < items {
+			kernel.AtomicAdd(&own[digit[k]], 1, kernel.BlockScope)
+		}
 	}
 	t.Sync()
-	i := uint32(t.ThreadIdx.X)
-	if i < digits {
+	if i := t.ThreadIdx.X; i < digits {
 		//quern:unroll
 		for w := range sortWarps {
 			total += counts[w][i]
 		}
-		state := uint32(countLocal)
-		if tile == 0 {
-			state = l.All
-		}
-		kernel.StoreRelaxed(&status[l.Status+tile*digits+i], total|state)
 	}
-	local = beforeInBlock(t, total)
-	if i < digits {
+	return total
+}
+
+// rankTile finds where the thread's keys belong in the tile if it is sorted by digit, and where
+// the keys with the digit of the thread begin.
+//
+//quern:unchecked
+func rankTile(t kernel.Thread, most, items int, total uint32, digit *[mostSortItems]uint32, counts *tileCounts, sums *[sortWarps]uint32) (at [mostSortItems]uint32, local uint32) {
+	local = beforeInBlock(t, total, sums)
+	if i := t.ThreadIdx.X; i < digits {
 		at := local
 		//quern:unroll
 		for w := range sortWarps {
@@ -241,18 +245,40 @@ func placeTile(t kernel.Thread, items int, tile uint32, l *sortLaunch, digit *[m
 		}
 	}
 	t.Sync()
+	own := &counts[t.Warp()]
 	lower := uint32(1)<<t.Lane() - 1
 	//quern:unroll
-	for k := range items {
-		same := matchDigit(t, digit[k])
-		next := &own[digit[k]]
-		at[k] = *next + uint32(bits.OnesCount32(same&lower))
-		t.SyncWarp()
-		if same&^lower == lower+1 { // the last one of these lanes
-			*next = at[k] + 1
+	for k := range most {
+		if k < items {
+			same := matchDigit(t, digit[k])
+			next := &own[digit[k]]
+			at[k] = *next + uint32(bits.OnesCount32(same&lower))
+			t.SyncWarp()
+			if same&^lower == lower+1 { // the last one of these lanes
+				*next = at[k] + 1
+			}
+			t.SyncWarp()
 		}
-		t.SyncWarp()
 	}
+	return at, local
+}
+
+// placeTile finds where the thread's keys belong in the tile if it is sorted by digit, and local,
+// which for the first threads of the block is where the keys with their digit begin. It publishes
+// the number of keys with each digit.
+//
+//quern:unchecked
+func placeTile(t kernel.Thread, items int, tile uint32, l *sortLaunch, digit *[mostSortItems]uint32, status []uint32) (at [mostSortItems]uint32, local, total uint32) {
+	counts, sums := kernel.Shared[tileCounts](t), kernel.Shared[[sortWarps]uint32](t)
+	total = countTile(t, items, items, digit, counts)
+	if i := uint32(t.ThreadIdx.X); i < digits {
+		state := uint32(countLocal)
+		if tile == 0 {
+			state = l.All
+		}
+		kernel.StoreRelaxed(&status[l.Status+tile*digits+i], total|state)
+	}
+	at, local = rankTile(t, items, items, total, digit, counts, sums)
 	return at, local, total
 }
 
@@ -395,6 +421,95 @@ func padDigits(items int, own, n, last uint32, digit *[mostSortItems]uint32) {
 	for k := range items {
 		if own+uint32(32*k) >= n {
 			digit[k] = last
+		}
+	}
+}
+
+// mostInLine is the length of the longest line that a block sorts.
+const mostInLine = sortThreads * longSortItems
+
+// sortLines sorts lines of n keys, at most mostInLine, each in a block. A line of a plane begins at each of inner
+// neighbouring keys, and its keys are inner apart. values belong to the keys, unless it is empty.
+//
+//quern:kernel unchecked block=sortThreads minblocks=2 only=gpu instantiate=uint32,uint64
+func sortLines[K word](t kernel.Thread, o digitOrder[K], passes int32, last, n, inner uint32, keys []K, values []uint32) {
+	counts, sums := kernel.Shared[tileCounts](t), kernel.Shared[[sortWarps]uint32](t)
+	moved, movedValues := kernel.Dynamic[K](t), kernel.Dynamic[uint32](t)
+	const most = longSortItems
+	line := uint32(t.BlockIdx.X)
+	plane := line / inner
+	first := uint64(plane)*uint64(n)*uint64(inner) + uint64(line-plane*inner)
+	lineKeys, pairs := keys[first:], len(values) > 0
+	lineValues := values
+	if pairs {
+		lineValues = values[first:]
+	}
+	items := int((n + sortThreads - 1) / sortThreads)
+	own := uint32(t.Warp()*32*items + t.Lane())
+	var key [mostSortItems]K
+	var value [mostSortItems]uint32
+	//quern:unroll
+	for k := range most {
+		if i := own + uint32(32*k); k < items && i < n {
+			key[k] = lineKeys[uint64(i)*uint64(inner)]
+			if pairs {
+				value[k] = lineValues[uint64(i)*uint64(inner)]
+			}
+		}
+	}
+	//quern:nounroll
+	for pass := range passes {
+		if pass == passes-1 {
+			o.Mask = last
+		}
+		digit := o.digits(most, &key)
+		//quern:unroll
+		for k := range most {
+			if own+uint32(32*k) >= n {
+				digit[k] = o.Mask // stays behind the keys
+			}
+		}
+		total := countTile(t, most, items, &digit, counts)
+		at, _ := rankTile(t, most, items, total, &digit, counts, sums)
+		//quern:unroll
+		for k := range most {
+			if k < items {
+				moved[at[k]] = key[k]
+			}
+		}
+		t.Sync()
+		//quern:unroll
+		for k := range most {
+			if k < items {
+				key[k] = moved[own+uint32(32*k)]
+			}
+		}
+		t.Sync()
+		if pairs {
+			//quern:unroll
+			for k := range most {
+				if k < items {
+					movedValues[at[k]] = value[k]
+				}
+			}
+			t.Sync()
+			//quern:unroll
+			for k := range most {
+				if k < items {
+					value[k] = movedValues[own+uint32(32*k)]
+				}
+			}
+			t.Sync()
+		}
+		o.Shift += digitBits
+	}
+	//quern:unroll
+	for k := range most {
+		if i := own + uint32(32*k); k < items && i < n {
+			lineKeys[uint64(i)*uint64(inner)] = key[k]
+			if pairs {
+				lineValues[uint64(i)*uint64(inner)] = value[k]
+			}
 		}
 	}
 }

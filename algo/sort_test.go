@@ -152,7 +152,7 @@ func TestSort(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		sizes, most := []int{0, 1, 2, 255, 4096, 4097, 30000}, len(shapes)
 		if d.Backend() == gpu.Sim {
-			sizes, most = []int{0, 1, 2, 255, 4097, 9000}, 2
+			sizes, most = []int{0, 1, 2, 255, 1000, 4224, 4225, 9000}, 2
 			defer func(n int) { portion = n }(portion)
 			portion = sortThreads * mostSortItems
 		}
