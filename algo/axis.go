@@ -39,6 +39,9 @@ func AxisOf(axis int, extents ...int) (Axis, error) {
 // String returns the extents, with that of the axis in brackets: "4x[3]x1000".
 func (a Axis) String() string { return fmt.Sprintf("%dx[%d]x%d", a.Outer, a.N, a.Inner) }
 
+// size returns the number of elements of the array.
+func (a Axis) size() int { return a.Outer * a.N * a.Inner }
+
 // check returns an error if the axis does not describe n elements.
 func (a Axis) check(name, arg string, n int) error {
 	if a.Outer < 0 || a.N < 0 || a.Inner < 0 {

@@ -104,6 +104,18 @@ func ExampleSortPairs() {
 	// [7 2.5 -1 -1]
 }
 
+func ExampleSortAxis() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 1, 2, 6, 5, 4}))
+	defer x.Close()
+
+	rows := must(algo.AxisOf(-1, 2, 3))
+	check(algo.SortAxis(s, algo.Radix{}, rows, x))
+	fmt.Println(read(s, x))
+	// Output: [1 2 3 4 5 6]
+}
+
 func ExampleSelect() {
 	dev, s := open()
 	defer dev.Close()

@@ -115,7 +115,7 @@ func sortKeysOf[K Key](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K],
 		return failed(name, err)
 	}
 	defer tmp.Close()
-	return sortWords[K](name, s, tmp, r, keys, nil)
+	return sortWords[K](name, s, tmp, r, allOf(keys), keys, nil)
 }
 
 func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[V], work []*gpu.Workspace) error {
@@ -131,12 +131,12 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 	}
 	defer tmp.Close()
 	if size := sizeOf[K](); sizeOf[V]() == 8 && size == 4 {
-		return radixSort[K, uint32](name, s, tmp, r, keys, gpu.ViewAs[uint64](tmp, values))
+		return radixSort[K, uint32](name, s, tmp, r, allOf(keys), keys, gpu.ViewAs[uint64](tmp, values))
 	} else if sizeOf[V]() == 8 && size == 8 {
-		return radixSort[K, uint64](name, s, tmp, r, keys, gpu.ViewAs[uint64](tmp, values))
+		return radixSort[K, uint64](name, s, tmp, r, allOf(keys), keys, gpu.ViewAs[uint64](tmp, values))
 	}
 	if sizeOf[V]() == 4 {
-		return sortWords(name, s, tmp, r, keys, gpu.ViewAs[uint32](tmp, values))
+		return sortWords(name, s, tmp, r, allOf(keys), keys, gpu.ViewAs[uint32](tmp, values))
 	}
 	// Sort the indices of the values, and then copy each value once.
 	n := keys.Len()
@@ -149,7 +149,7 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 			return failed(name, err)
 		}
 	}
-	if err := sortWords(name, s, tmp, r, keys, index); err != nil {
+	if err := sortWords(name, s, tmp, r, allOf(keys), keys, index); err != nil {
 		return err
 	}
 	if run, err := tmp.Ready(); !run || n == 0 {
@@ -161,29 +161,37 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 	return failed(name, moveElements(name, s, true, values, copied, index))
 }
 
-// sortWords sorts keys, with values of 32 bits unless values is nil.
-func sortWords[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[uint32]) error {
+// allOf returns the axis of a buffer.
+func allOf[T any](x *gpu.Buffer[T]) Axis {
+	if x == nil {
+		return Axis{}
+	}
+	return Axis{Outer: 1, N: x.Len(), Inner: 1}
+}
+
+// sortWords sorts lines of keys, with values of 32 bits unless values is nil.
+func sortWords[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[uint32]) error {
 	switch sizeOf[K]() {
 	case 1:
-		return sortShort(name, s, tmp, r, keys, values, LaunchWiden[uint8], LaunchNarrow[uint8])
+		return sortShort(name, s, tmp, r, axis, keys, values, LaunchWiden[uint8], LaunchNarrow[uint8])
 	case 2:
-		return sortShort(name, s, tmp, r, keys, values, LaunchWiden[uint16], LaunchNarrow[uint16])
+		return sortShort(name, s, tmp, r, axis, keys, values, LaunchWiden[uint16], LaunchNarrow[uint16])
 	case 4:
-		return radixSort[K, uint32](name, s, tmp, r, keys, values)
+		return radixSort[K, uint32](name, s, tmp, r, axis, keys, values)
 	default:
-		return radixSort[K, uint64](name, s, tmp, r, keys, values)
+		return radixSort[K, uint64](name, s, tmp, r, axis, keys, values)
 	}
 }
 
 // sortShort sorts keys whose bits are of type W. They are copied to words, which are sorted.
-func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[uint32],
+func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[uint32],
 	widen func(*gpu.Stream, gpu.Grid, *gpu.Buffer[W], *gpu.Buffer[uint32]) error,
 	narrow func(*gpu.Stream, gpu.Grid, *gpu.Buffer[uint32], *gpu.Buffer[W]) error) error {
 	if keys == nil {
 		return invalid(name, "keys", "the buffer is nil")
 	}
-	n := keys.Len()
-	p, err := planSort[K](name, s, tmp, r, gpu.Take[uint32](tmp, n), values)
+	n := axis.size()
+	p, err := planSort[K](name, s, tmp, r, axis, gpu.Take[uint32](tmp, n), values)
 	if err != nil {
 		return err
 	}
@@ -203,11 +211,11 @@ func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scr
 
 // radixSort sorts keys of type K, whose bits are words of type W, with values unless that is
 // nil.
-func radixSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[V]) error {
+func radixSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[V]) error {
 	if keys == nil {
 		return invalid(name, "keys", "the buffer is nil")
 	}
-	p, err := planSort[K](name, s, tmp, r, gpu.ViewAs[W](tmp, keys), values)
+	p, err := planSort[K](name, s, tmp, r, axis, gpu.ViewAs[W](tmp, keys), values)
 	if err != nil {
 		return err
 	}
@@ -223,6 +231,7 @@ func radixSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp
 
 // radixPlan is a sort whose memory has been taken.
 type radixPlan[W word, V uint32 | uint64] struct {
+	axis                Axis // the lines that are sorted
 	order               digitOrder[W]
 	passes              int
 	last                uint32 // mask of the last pass
@@ -242,15 +251,15 @@ type radixPlan[W word, V uint32 | uint64] struct {
 }
 
 // planSort takes the memory to sort n keys of type K.
-func planSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[W], values *gpu.Buffer[V]) (p radixPlan[W, V], err error) {
+func planSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[W], values *gpu.Buffer[V]) (p radixPlan[W, V], err error) {
 	if p.order, p.passes, p.last, err = orderOf[K, W](name, r); err != nil {
 		return p, err
 	}
-	n := keys.Len()
+	n := axis.size() // a workspace that measures has no keys
 	if n > maxKeys {
 		return p, invalid(name, "keys", "%d keys are more than the %d that can be sorted", n, maxKeys)
 	}
-	p.keys, p.values, p.pairs = keys, values, values != nil
+	p.axis, p.keys, p.values, p.pairs = axis, keys, values, values != nil
 	p.noValues = gpu.Take[uint32](tmp, 0)
 	onCPU := s.Device().Backend() == gpu.CPU
 	if !onCPU {
@@ -282,9 +291,9 @@ func planSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp 
 	return p, nil
 }
 
-// short reports whether one block sorts all keys.
+// short reports whether one block sorts a line.
 func (p *radixPlan[W, V]) short() bool {
-	return p.parts == 0 && p.keys.Len() <= mostInLine && (!p.pairs || sizeOf[V]() == 4)
+	return p.parts == 0 && p.axis.N <= mostInLine && (!p.pairs || sizeOf[V]() == 4)
 }
 
 // sortParts returns into how many parts the kernels for the CPU divide n keys, and the size of
@@ -300,7 +309,11 @@ func sortParts(n int) (count, size int) {
 func (p *radixPlan[W, V]) run(s *gpu.Stream) (*gpu.Buffer[W], error) {
 	pass := p.passOnCPU
 	if p.short() {
-		return p.keys, p.lines(s, Axis{Outer: 1, N: p.keys.Len(), Inner: 1})
+		return p.keys, p.lines(s)
+	}
+	if p.axis.N < p.keys.Len() {
+		grid := gpu.Linear(p.axis.Outer * p.axis.Inner)
+		return p.keys, LaunchSortLineParts(s, grid, p.order, int32(p.passes), p.last, p.axis.N, p.axis.Inner, p.keys, p.spare)
 	}
 	if p.parts == 0 {
 		if err := p.count(s); err != nil {
@@ -326,8 +339,9 @@ func (p *radixPlan[W, V]) run(s *gpu.Stream) (*gpu.Buffer[W], error) {
 	return keys, nil
 }
 
-// lines sorts each line along an axis. Values have 4 bytes.
-func (p *radixPlan[W, V]) lines(s *gpu.Stream, axis Axis) error {
+// lines sorts each line in a block. Values have 4 bytes.
+func (p *radixPlan[W, V]) lines(s *gpu.Stream) error {
+	axis := p.axis
 	values := p.noValues
 	if p.pairs {
 		values = any(p.values).(*gpu.Buffer[uint32])

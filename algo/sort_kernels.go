@@ -596,6 +596,82 @@ func movePairs[K word, V uint32 | uint64](t kernel.Thread, o digitOrder[K], part
 	}
 }
 
+// sortLineParts is sortLines for one thread per line.
+//
+//quern:kernel only=cpu instantiate=uint32,uint64
+func sortLineParts[K word](t kernel.Thread, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare []K) {
+	line := t.Global()
+	plane := line / inner
+	first := plane*n*inner + line - plane*inner
+	if n == 0 || first+(n-1)*inner >= len(keys) || len(spare) != len(keys) {
+		return
+	}
+	if n <= 32 {
+		mask := K(1)<<(digitBits*(passes-1))*K(last+1) - 1
+		for i := 1; i < n; i++ {
+			k := keys[first+i*inner]
+			v := o.ordered(k) >> o.Shift & mask
+			j := i
+			for ; j > 0; j-- {
+				before := keys[first+(j-1)*inner]
+				if o.ordered(before)>>o.Shift&mask <= v {
+					break
+				}
+				keys[first+j*inner] = before
+			}
+			keys[first+j*inner] = k
+		}
+		return
+	}
+	for pass := range passes {
+		if pass == passes-1 {
+			o.Mask = last
+		}
+		var at [digits]int
+		for i := range n {
+			at[uint8(o.digit(keys[first+i*inner]))]++
+		}
+		sum := 0
+		for d := range digits {
+			count := at[d]
+			at[d] = sum
+			sum += count
+		}
+		for i := range n {
+			k := keys[first+i*inner]
+			d := uint8(o.digit(k))
+			spare[first+at[d]*inner] = k
+			at[d]++
+		}
+		for i := range n {
+			keys[first+i*inner] = spare[first+i*inner]
+		}
+		o.Shift += digitBits
+	}
+}
+
+// linesOf writes to which line the keys at the positions at belong. A line has n keys, which are
+// inner apart.
+//
+//quern:kernel
+func linesOf(t kernel.Thread, n, inner uint32, at, lines []uint32) {
+	if i := t.Global(); i < len(at) {
+		plane := at[i] / (n * inner)
+		lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
+	}
+}
+
+// placeLines copies the keys at the positions at to lines, one line after another.
+//
+//quern:kernel instantiate=uint8,uint16,uint32,uint64
+func placeLines[W chunk](t kernel.Thread, n, inner uint32, at []uint32, in, out []W) {
+	if i := t.Global(); i < len(out) && i < len(at) {
+		line := uint32(i) / n
+		plane := line / inner
+		out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
+	}
+}
+
 // numbers writes 0, 1, 2 and so on.
 //
 //quern:kernel
