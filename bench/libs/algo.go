@@ -82,6 +82,13 @@ func measureAlgo(ctx context.Context, dev *gpu.Device) (err error) {
 			return errors.Join(gpu.Copy(s, ints.out, ints.in), algo.SortPairs(s, ints.out, values.out))
 		}},
 	}
+	short := ints.out.Slice(0, 4096)
+	lines := algo.Axis{Outer: sorted >> 10, N: 1 << 10, Inner: 1}
+	cases = append(cases,
+		algoCase{"sort of 4096", 4096, 8, 1, func() error { return errors.Join(gpu.Copy(s, short, ints.in.Slice(0, 4096)), algo.Sort(s, short)) }},
+		algoCase{"sort rows of 1024", sorted, 8, 1, func() error {
+			return errors.Join(gpu.Copy(s, ints.out, ints.in), algo.SortAxis(s, algo.Radix{}, lines, ints.out))
+		}})
 	fmt.Printf("%-28s %10s %10s %8s %10s %8s\n", "", "us", "Melem/s", "GB/s", "peer us", "relative")
 	for _, c := range cases {
 		seconds, err := measure(ctx, s, c.run)

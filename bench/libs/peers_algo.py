@@ -41,6 +41,7 @@ def cupy_cases():
         "bincount": lambda: cupy.bincount(b, minlength=256),
         "sort": lambda: cupy.sort(keys),
         "sort pairs": lambda: cupy.argsort(keys),
+        "sort of 4096": lambda: cupy.sort(keys[:4096]),
     }
 
 
@@ -78,6 +79,8 @@ def torch_cases():
         "histogram": lambda: torch.histc(x, 256, 0, 1),
         "sort": lambda: torch.sort(keys),
         "sort pairs": lambda: torch.sort(keys),
+        "sort of 4096": lambda: torch.sort(keys[:4096]),
+        "sort rows of 1024": lambda: torch.sort(keys.view(-1, 1024)),
     }
 
 
