@@ -116,6 +116,20 @@ func ExampleSortAxis() {
 	// Output: [1 2 3 4 5 6]
 }
 
+func ExampleTopKIndices() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 9, 2, 6, 9, 4}))
+	defer x.Close()
+	largest, at := must(gpu.Alloc[float32](dev, 3)), must(gpu.Alloc[uint32](dev, 3))
+	defer largest.Close()
+	defer at.Close()
+
+	check(algo.TopKIndices(s, algo.Radix{Descending: true}, largest, at, x))
+	fmt.Println(read(s, largest), read(s, at))
+	// Output: [9 9 6] [1 4 3]
+}
+
 func ExampleSelect() {
 	dev, s := open()
 	defer dev.Close()

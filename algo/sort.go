@@ -285,9 +285,7 @@ func planSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp 
 	counts, tiles := p.passes*digits, (n+p.tile-1)/p.tile
 	p.bases = gpu.Take[uint32](tmp, p.passes*p.portions*digits)
 	p.status = gpu.Take[uint32](tmp, counts+tiles*digits+p.portions)
-	if n > 0 {
-		p.counts = p.status.Slice(0, counts)
-	}
+	p.counts = p.status
 	return p, nil
 }
 
