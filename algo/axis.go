@@ -39,6 +39,9 @@ func AxisOf(axis int, extents ...int) (Axis, error) {
 // String returns the extents, with that of the axis in brackets: "4x[3]x1000".
 func (a Axis) String() string { return fmt.Sprintf("%dx[%d]x%d", a.Outer, a.N, a.Inner) }
 
+// size returns the number of elements of the array.
+func (a Axis) size() int { return a.Outer * a.N * a.Inner }
+
 // check returns an error if the axis does not describe n elements.
 func (a Axis) check(name, arg string, n int) error {
 	if a.Outer < 0 || a.N < 0 || a.Inner < 0 {
@@ -82,10 +85,11 @@ func ReduceAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Bu
 	defer tmp.Close()
 	// How elements are combined depends on the shape only.
 	parts, part := 1, axis.N
-	if wanted := manyThreads / max(results, 1); wanted > 1 {
+	if wanted := manyThreads / max(results, 1); wanted > 1 && !blockPerRow(axis) {
 		unit := 64
 		parts = min(wanted, (axis.N+unit-1)/unit, 512)
 		part = (axis.N + parts - 1) / max(parts, 1)
+		part = (part + template.Vector - 1) / template.Vector * template.Vector
 		parts = (axis.N + part - 1) / max(part, 1)
 	}
 	partial := dst
@@ -107,6 +111,12 @@ func ReduceAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Bu
 	return failed(name, err)
 }
 
+// blockPerRow reports whether there are enough long rows to give each one a block.
+func blockPerRow(axis Axis) bool {
+	const rows, vectors = 1 << 10, 2 * template.Threads
+	return axis.Inner == 1 && axis.Outer >= rows && axis.N >= vectors*template.Vector && axis.N%template.Vector == 0
+}
+
 // groupOf returns how many threads work together on n elements.
 func groupOf(s *gpu.Stream, n int) int {
 	group := 1
@@ -117,6 +127,9 @@ func groupOf(s *gpu.Stream, n int) int {
 }
 
 func (c *Combine[T]) reduceRows(s *gpu.Stream, axis Axis, parts, part int, src, dst *gpu.Buffer[T]) error {
+	if parts == 1 && blockPerRow(axis) {
+		return reduceParts(s, c.Kernels.ReduceParts, c.Bind, axis.Outer, axis.N, src, dst)
+	}
 	group := groupOf(s, part)
 	blocks := (axis.Outer*parts*group + template.Threads - 1) / template.Threads
 	l, err := begin(s, c.Kernels.ReduceRows, c.Bind, gpu.Blocks(gpu.Dim3{X: blocks}, block))
@@ -126,7 +139,7 @@ func (c *Combine[T]) reduceRows(s *gpu.Stream, axis Axis, parts, part int, src, 
 	gpu.Arg(l, axis.N)
 	gpu.Arg(l, parts)
 	gpu.Arg(l, part)
-	gpu.Arg(l, group)
+	gpu.Arg(l, bits.Len(uint(group))-1)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
 	return l.End()

@@ -17,6 +17,7 @@ func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, wo
 	values, bins, flags := gputest.Alloc[[3]int32](t, d, n), gputest.Alloc[uint32](t, d, 100), gputest.Upload(t, d, make([]uint8, n))
 	moments, exact, ends := gputest.Alloc[Moments](t, d, 1), gputest.Alloc[Compensated[float32]](t, d, 1), gputest.Upload(t, d, []int32{0, int32(n)})
 	sum, nonZero, axis := Sum[float32](), NonZero[float32](), Axis{1, n, 1}
+	at := gputest.Alloc[uint32](t, d, 1)
 	edges := gputest.Upload(t, d, append(make([]float32, 100), 1))
 	all := map[string]func(s *gpu.Stream, w ...*gpu.Workspace) error{
 		"Reduce":         func(s *gpu.Stream, w ...*gpu.Workspace) error { return Reduce(s, sum, one, x, w...) },
@@ -26,7 +27,13 @@ func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, wo
 		"ScanAxis":       func(s *gpu.Stream, _ ...*gpu.Workspace) error { return ScanAxis(s, sum, axis, y, x) },
 		"Sort":           func(s *gpu.Stream, w ...*gpu.Workspace) error { return Sort(s, y, w...) },
 		"SortPairs":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortPairs(s, y, values, w...) },
-		"Select":         func(s *gpu.Stream, w ...*gpu.Workspace) error { return Select(s, nonZero, y, count, x, w...) },
+		"TopKIndices": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return TopKIndices(s, Radix{}, one, at, x, w...)
+		},
+		"SortAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return SortAxis(s, Radix{}, Axis{2, n / 2, 1}, y, w...)
+		},
+		"Select": func(s *gpu.Stream, w ...*gpu.Workspace) error { return Select(s, nonZero, y, count, x, w...) },
 		"Partition": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return Partition(s, nonZero, y, rejected, count, x, w...)
 		},
@@ -107,6 +114,11 @@ func TestBadArguments(t *testing.T) {
 		{Sort[float32](s, nil), "algo: Sort: keys: the buffer is nil"},
 		{SortRadix(s, Radix{Bits: 8}, five), "algo: SortRadix: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
 		{SortRadix(s, Radix{FirstBit: 30, Bits: 3}, gputest.Alloc[int32](t, d, 3)), "algo: SortRadix: r: bits 30 to 33 of keys of 32 bits"},
+		{SortAxis(s, Radix{}, Axis{2, 2, 1}, five), "algo: SortAxis: keys: 5 elements, but 2x[2]x1 are 4"},
+		{SortAxis[float32](s, Radix{}, Axis{2, 2, 1}, nil), "algo: SortAxis: keys: the buffer is nil"},
+		{SortAxis(s, Radix{Bits: 8}, Axis{5, 1, 1}, five), "algo: SortAxis: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
+		{TopK(s, Radix{}, five, four), "algo: TopK: dst: 5 elements, but src has 4"},
+		{TopKIndices(s, Radix{}, four, gputest.Alloc[uint32](t, d, 5), five), "algo: TopKIndices: index: 5 elements, want 4"},
 		{Select(s, NonZero[float32](), four, count, five), "algo: Select: dst: 4 elements, want 5"},
 		{HistogramEven(s, 1, 0, gputest.Alloc[uint32](t, d, 3), five), "algo: HistogramEven: low and high: 1 to 0; want finite numbers, the first below the second"},
 		{HistogramEdges(s, four, gputest.Alloc[uint32](t, d, 4), five), "algo: HistogramEdges: edges: 4 elements, want 5"},

@@ -104,6 +104,32 @@ func ExampleSortPairs() {
 	// [7 2.5 -1 -1]
 }
 
+func ExampleSortAxis() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 1, 2, 6, 5, 4}))
+	defer x.Close()
+
+	rows := must(algo.AxisOf(-1, 2, 3))
+	check(algo.SortAxis(s, algo.Radix{}, rows, x))
+	fmt.Println(read(s, x))
+	// Output: [1 2 3 4 5 6]
+}
+
+func ExampleTopKIndices() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 9, 2, 6, 9, 4}))
+	defer x.Close()
+	largest, at := must(gpu.Alloc[float32](dev, 3)), must(gpu.Alloc[uint32](dev, 3))
+	defer largest.Close()
+	defer at.Close()
+
+	check(algo.TopKIndices(s, algo.Radix{Descending: true}, largest, at, x))
+	fmt.Println(read(s, largest), read(s, at))
+	// Output: [9 9 6] [1 4 3]
+}
+
 func ExampleSelect() {
 	dev, s := open()
 	defer dev.Close()

@@ -44,7 +44,7 @@ func moveElements[T any](name string, s *gpu.Stream, gathers bool, dst, src *gpu
 }
 
 // moveWords moves n elements, which consist of words words.
-func moveWords[W word, T any](s *gpu.Stream, tmp *gpu.Scratch, gathers bool, n, words int, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint32]) error {
+func moveWords[W chunk, T any](s *gpu.Stream, tmp *gpu.Scratch, gathers bool, n, words int, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint32]) error {
 	in, out := gpu.ViewAs[W](tmp, src), gpu.ViewAs[W](tmp, dst)
 	if gathers {
 		return LaunchGather(s, gpu.Linear(words*n), words, at, in, out)

@@ -1,6 +1,8 @@
 package algo
 
 import (
+	"math"
+
 	"quern.dev/gpu"
 )
 
@@ -88,10 +90,59 @@ func ofSigned[T Number, K any](int32s, int64s, float32s, float64s *K) *K {
 }
 
 // Min returns the operator min(a, b). A NaN makes the result NaN.
-func Min[T Number]() Combine[T] { return OpSmaller[T]() }
+func Min[T Number]() Combine[T] {
+	var zero T
+	switch any(zero).(type) {
+	case uint32:
+		return Combine[T]{extremesOfInt32s, func(l *gpu.Launch) { gpu.Arg[int32](l, math.MinInt32) }}
+	case uint64:
+		return Combine[T]{extremesOfInt64s, func(l *gpu.Launch) { gpu.Arg[int64](l, math.MinInt64) }}
+	case int32:
+		return Combine[T]{extremesOfInt32s, func(l *gpu.Launch) { gpu.Arg[int32](l, 0) }}
+	case int64:
+		return Combine[T]{extremesOfInt64s, func(l *gpu.Launch) { gpu.Arg[int64](l, 0) }}
+	case float32:
+		return Combine[T]{extremesOfFloat32s, func(l *gpu.Launch) { gpu.Arg[float32](l, 1) }}
+	default:
+		return Combine[T]{extremesOfFloat64s, func(l *gpu.Launch) { gpu.Arg[float64](l, 1) }}
+	}
+}
 
 // Max returns the operator max(a, b). A NaN makes the result NaN.
-func Max[T Number]() Combine[T] { return OpLarger[T]() }
+func Max[T Number]() Combine[T] {
+	var zero T
+	switch any(zero).(type) {
+	case uint32:
+		return Combine[T]{extremesOfInt32s, func(l *gpu.Launch) { gpu.Arg[int32](l, math.MaxInt32) }}
+	case uint64:
+		return Combine[T]{extremesOfInt64s, func(l *gpu.Launch) { gpu.Arg[int64](l, math.MaxInt64) }}
+	case int32:
+		return Combine[T]{extremesOfInt32s, func(l *gpu.Launch) { gpu.Arg[int32](l, -1) }}
+	case int64:
+		return Combine[T]{extremesOfInt64s, func(l *gpu.Launch) { gpu.Arg[int64](l, -1) }}
+	case float32:
+		return Combine[T]{extremesOfFloat32s, func(l *gpu.Launch) { gpu.Arg[float32](l, -1) }}
+	default:
+		return Combine[T]{extremesOfFloat64s, func(l *gpu.Launch) { gpu.Arg[float64](l, -1) }}
+	}
+}
+
+// Kernels of the operators of [Min] and [Max].
+var (
+	extremesOfInt32s, extremesOfInt64s     = OpExtremeInteger[int32](0).Kernels, OpExtremeInteger[int64](0).Kernels
+	extremesOfFloat32s, extremesOfFloat64s = OpExtremeFloat[float32](0).Kernels, OpExtremeFloat[float64](0).Kernels
+)
+
+// extremeInteger returns the number that is least after the bits of flip have been inverted, which
+// makes it the operator of [Min] and [Max] for signed and unsigned integers.
+//
+//quern:op Combine instantiate=int32,int64
+func extremeInteger[T int32 | int64](a, b, flip T) T { return min(a^flip, b^flip) ^ flip }
+
+// extremeFloat is the operator of [Min] if sign is 1, and of [Max] if it is -1.
+//
+//quern:op Combine instantiate=float32,float64
+func extremeFloat[T float32 | float64](a, b, sign T) T { return sign * min(sign*a, sign*b) }
 
 // add is the operator of [Sum].
 //
@@ -102,13 +153,3 @@ func add[T Number](a, b T) T { return a + b }
 //
 //quern:op Combine instantiate=int32,int64,float32,float64
 func multiply[T Number](a, b T) T { return a * b }
-
-// smaller is the operator of [Min].
-//
-//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
-func smaller[T Number](a, b T) T { return min(a, b) }
-
-// larger is the operator of [Max].
-//
-//quern:op Combine instantiate=int32,int64,uint32,uint64,float32,float64
-func larger[T Number](a, b T) T { return max(a, b) }

@@ -9,7 +9,7 @@ import (
 // so that results do not depend on the device.
 const (
 	partUnit = template.Threads * template.Vector
-	smallest = 8 * partUnit // elements of a part
+	smallest = 4 * partUnit // elements of a part
 	mostPart = 1024
 )
 
@@ -57,13 +57,13 @@ func Reduce[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], work .
 	return failed(name, err)
 }
 
-// reduceParts combines the elements of each part of src.
+// reduceParts combines the elements of each part of src. The size is a multiple of template.Vector.
 func reduceParts[T any](s *gpu.Stream, k *gpu.Kernel, bind func(*gpu.Launch), count, size int, src, dst *gpu.Buffer[T]) error {
 	l, err := begin(s, k, bind, gpu.Blocks(gpu.Dim3{X: count}, gpu.Dim3{X: template.Threads}))
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, size)
+	gpu.Arg(l, size/template.Vector)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
 	return l.End()

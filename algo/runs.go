@@ -106,8 +106,8 @@ type runFinder[T any] struct {
 	heads       *gpu.Buffer[uint8]
 	count       *gpu.Buffer[int]
 
-	status *gpu.Buffer[uint32] // nil on the CPU
-	sums   *gpu.Buffer[[2]uint32]
+	status *gpu.Buffer[uint64]    // nil on the CPU
+	sums   *gpu.Buffer[[2]uint32] // only there
 	parts  int
 	size   int // of a part
 }
@@ -120,8 +120,7 @@ func newRunFinder[T any](e *Equal[T], s *gpu.Stream, tmp *gpu.Scratch, src, valu
 		f.sums = gpu.Take[[2]uint32](tmp, f.parts)
 	} else {
 		f.parts = (n + template.Tile - 1) / template.Tile
-		f.status = gpu.Take[uint32](tmp, 1+f.parts)
-		f.sums = gpu.Take[[2]uint32](tmp, 2*f.parts)
+		f.status = takeStatus(tmp, f.parts, template.RunsSize)
 	}
 	return f
 }
@@ -144,7 +143,14 @@ func (f *runFinder[T]) run() error {
 	if err := gpu.Zero(f.s, f.status); err != nil {
 		return err
 	}
-	return f.launch(f.Kernels.RunTiles, 0, gpu.Blocks(gpu.Dim3{X: f.parts}, block))
+	shared := 0
+	if f.values.Len() > 0 {
+		shared = template.StageBytes(sizeOf[T]())
+	}
+	if f.lengths.Len() > 0 {
+		shared = max(shared, template.StageBytes(sizeOf[uint32]()))
+	}
+	return f.launch(f.Kernels.RunTiles, 0, gpu.Blocks(gpu.Dim3{X: f.parts}, block).Shared(shared))
 }
 
 func (f *runFinder[T]) launch(k *gpu.Kernel, number int, g gpu.Grid) error {
@@ -163,8 +169,9 @@ func (f *runFinder[T]) launch(k *gpu.Kernel, number int, g gpu.Grid) error {
 	gpu.SliceArg(l, f.count)
 	if f.status != nil {
 		gpu.SliceArg(l, f.status)
+	} else {
+		gpu.SliceArg(l, f.sums)
 	}
-	gpu.SliceArg(l, f.sums)
 	return l.End()
 }
 
@@ -241,8 +248,15 @@ func byKey[K, V any](name string, s *gpu.Stream, equal *Equal[K], op *Combine[V]
 	}
 	heads := gpu.Take[uint8](tmp, n)
 	f := newRunFinder(equal, s, tmp, keys, dstKeys, noInts, heads, count)
-	partial := f.sums.Len() // the scan has as many tiles or parts
-	counts, sums := gpu.Take[uint32](tmp, partial), gpu.Take[V](tmp, partial)
+	// The scan has as many tiles or parts.
+	var status *gpu.Buffer[uint64]
+	var counts *gpu.Buffer[uint32]
+	var sums *gpu.Buffer[V]
+	if f.status != nil {
+		status = takeStatus(tmp, f.parts, template.TallySize[V]())
+	} else {
+		counts, sums = gpu.Take[uint32](tmp, f.parts), gpu.Take[V](tmp, f.parts)
+	}
 	if run, err := tmp.Ready(); !run {
 		return failed(name, err)
 	}
@@ -252,7 +266,7 @@ func byKey[K, V any](name string, s *gpu.Stream, equal *Equal[K], op *Combine[V]
 	launches, k, grid := 3, op.Kernels.RunScanParts, gpu.Blocks(gpu.Dim3{X: f.parts}, oneThread)
 	if f.status != nil {
 		launches, k, grid = 1, op.Kernels.ScanRuns, gpu.Blocks(gpu.Dim3{X: f.parts}, block)
-		if err := gpu.Zero(s, f.status); err != nil {
+		if err := gpu.Zero(s, status); err != nil {
 			return failed(name, err)
 		}
 	}
@@ -271,11 +285,12 @@ func byKey[K, V any](name string, s *gpu.Stream, equal *Equal[K], op *Combine[V]
 		gpu.SliceArg(l, heads)
 		gpu.SliceArg(l, src)
 		gpu.SliceArg(l, dst)
-		if f.status != nil {
-			gpu.SliceArg(l, f.status)
+		if status != nil {
+			gpu.SliceArg(l, status)
+		} else {
+			gpu.SliceArg(l, counts)
+			gpu.SliceArg(l, sums)
 		}
-		gpu.SliceArg(l, counts)
-		gpu.SliceArg(l, sums)
 		if err := l.End(); err != nil {
 			return failed(name, err)
 		}

@@ -45,8 +45,7 @@ func (c *Combine[T]) scan(name string, s *gpu.Stream, exclusive, start bool, fir
 
 func (c *Combine[T]) scanTiles(s *gpu.Stream, tmp *gpu.Scratch, exclusive, start bool, first T, dst, src *gpu.Buffer[T]) error {
 	tiles := (src.Len() + template.Tile - 1) / template.Tile
-	status := gpu.Take[uint32](tmp, 1+tiles)
-	sums := gpu.Take[T](tmp, 2*tiles)
+	status := takeStatus(tmp, tiles, sizeOf[T]())
 	if run, err := tmp.Ready(); !run || tiles == 0 {
 		return err
 	}
@@ -63,8 +62,12 @@ func (c *Combine[T]) scanTiles(s *gpu.Stream, tmp *gpu.Scratch, exclusive, start
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
 	gpu.SliceArg(l, status)
-	gpu.SliceArg(l, sums)
 	return l.End()
+}
+
+// takeStatus takes the memory for the look-back of a kernel with tiles whose sums have size bytes.
+func takeStatus(tmp *gpu.Scratch, tiles, size int) *gpu.Buffer[uint64] {
+	return gpu.Take[uint64](tmp, 1+tiles*template.StatusWords(size))
 }
 
 // hostParts returns into how many parts a kernel for the CPU divides n elements, and the size of

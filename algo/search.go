@@ -119,7 +119,11 @@ func (o *Less[T]) extremes(name string, s *gpu.Stream, lo, hi int, dst *gpu.Buff
 	x, none, noneAt := src, gpu.Take[T](tmp, 0), gpu.Take[int](tmp, 0)
 	at := noneAt
 	if count > 1 {
-		x, at = gpu.Take[T](tmp, 2*count), gpu.Take[int](tmp, 2*count)
+		found := count
+		if lo >= 0 && hi >= 0 {
+			found = 2 * count
+		}
+		x, at = gpu.Take[T](tmp, found), gpu.Take[int](tmp, found)
 	}
 	if dst == nil {
 		dst = none
@@ -130,20 +134,25 @@ func (o *Less[T]) extremes(name string, s *gpu.Stream, lo, hi int, dst *gpu.Buff
 	if run, err := tmp.Ready(); !run {
 		return failed(name, err)
 	}
+	// The least element of an order in which NaNs come last is found in one in which they come
+	// first. If both extremes are wanted, the greatest element of a part is its NaN.
+	bind, both := o.Bind, lo >= 0 && hi >= 0
+	if o.least != nil && hi < 0 {
+		bind = o.least
+	}
 	if count > 1 {
-		if err := o.extremesOf(s, o.Bind, count, size, 0, 1, src, noneAt, x, at); err != nil {
+		if err := o.extremesOf(s, bind, count, size, lo, hi, src, noneAt, x, at); err != nil {
 			return failed(name, err)
 		}
 	}
-	// Orders in which NaNs come last are replaced by ones in which they come first.
-	last := x.Len()
-	if o.least != nil && lo >= 0 {
-		if err := o.extremesOf(s, o.least, 1, last, lo, -1, x, at, dst, dstAt); err != nil || hi < 0 {
+	last := (x.Len() + partUnit - 1) / partUnit * partUnit
+	if o.least != nil && both {
+		if err := o.extremesOf(s, o.least, 1, last, lo, -1, x, at, dst, dstAt); err != nil {
 			return failed(name, err)
 		}
 		lo = -1
 	}
-	return failed(name, o.extremesOf(s, o.Bind, 1, last, lo, hi, x, at, dst, dstAt))
+	return failed(name, o.extremesOf(s, bind, 1, last, lo, hi, x, at, dst, dstAt))
 }
 
 func (o *Less[T]) extremesOf(s *gpu.Stream, bind func(*gpu.Launch), count, size, lo, hi int, src *gpu.Buffer[T], at *gpu.Buffer[int], dst *gpu.Buffer[T], dstAt *gpu.Buffer[int]) error {

@@ -58,7 +58,8 @@ func Partition[T any](s *gpu.Stream, keep Predicate[T], dst, rejected *gpu.Buffe
 // selection is the memory of a selection from n elements.
 type selection struct {
 	tiles, parts, part int // tiles on a GPU, parts on a CPU
-	status, sums       *gpu.Buffer[uint32]
+	status             *gpu.Buffer[uint64]
+	sums               *gpu.Buffer[uint32]
 }
 
 // take takes the memory.
@@ -72,7 +73,7 @@ func (c *selection) take(name string, s *gpu.Stream, tmp *gpu.Scratch, n int) er
 		return nil
 	}
 	c.tiles = (n + template.Tile - 1) / template.Tile
-	c.status, c.sums = gpu.Take[uint32](tmp, 1+c.tiles), gpu.Take[uint32](tmp, 2*c.tiles)
+	c.status = takeStatus(tmp, c.tiles, sizeOf[uint32]())
 	return nil
 }
 
@@ -143,7 +144,7 @@ func (p *Predicate[T]) keep(name string, s *gpu.Stream, dst, rejected *gpu.Buffe
 			gpu.SliceArg(l, rejected)
 			return l.End()
 		}
-		l, err := begin(s, p.Kernels.KeepTiles, p.Bind, c.grid())
+		l, err := begin(s, p.Kernels.KeepTiles, p.Bind, c.grid().Shared(template.StageBytes(sizeOf[T]())))
 		if err != nil {
 			return err
 		}
@@ -153,7 +154,6 @@ func (p *Predicate[T]) keep(name string, s *gpu.Stream, dst, rejected *gpu.Buffe
 		gpu.SliceArg(l, rejected)
 		gpu.SliceArg(l, count)
 		gpu.SliceArg(l, c.status)
-		gpu.SliceArg(l, c.sums)
 		return l.End()
 	}))
 }
@@ -226,7 +226,7 @@ func Where[T any](s *gpu.Stream, match Predicate[T], dst *gpu.Buffer[uint32], co
 			gpu.SliceArg(l, dst)
 			return l.End()
 		}
-		l, err := begin(s, match.Kernels.IndexTiles, match.Bind, c.grid())
+		l, err := begin(s, match.Kernels.IndexTiles, match.Bind, c.grid().Shared(template.StageBytes(sizeOf[uint32]())))
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,6 @@ func Where[T any](s *gpu.Stream, match Predicate[T], dst *gpu.Buffer[uint32], co
 		gpu.SliceArg(l, dst)
 		gpu.SliceArg(l, count)
 		gpu.SliceArg(l, c.status)
-		gpu.SliceArg(l, c.sums)
 		return l.End()
 	}))
 }
@@ -269,7 +268,7 @@ func SelectFlagged[T any](s *gpu.Stream, flags *gpu.Buffer[uint8], dst *gpu.Buff
 	}
 }
 
-func selectFlagged[W word](name string, s *gpu.Stream, tmp *gpu.Scratch, flags *gpu.Buffer[uint8], dst *gpu.Buffer[W], count *gpu.Buffer[int], src *gpu.Buffer[W]) error {
+func selectFlagged[W chunk](name string, s *gpu.Stream, tmp *gpu.Scratch, flags *gpu.Buffer[uint8], dst *gpu.Buffer[W], count *gpu.Buffer[int], src *gpu.Buffer[W]) error {
 	var c selection
 	if err := c.take(name, s, tmp, src.Len()); err != nil {
 		return err
@@ -282,7 +281,7 @@ func selectFlagged[W word](name string, s *gpu.Stream, tmp *gpu.Scratch, flags *
 		if c.parts > 0 {
 			return LaunchKeepFlaggedParts(s, c.grid(), c.part, c.sums, flags, src, dst)
 		}
-		return LaunchKeepFlagged(s, c.grid(), flags, src, dst, count, c.status, c.sums)
+		return LaunchKeepFlagged(s, c.grid().Shared(template.StageBytes(sizeOf[W]())), flags, src, dst, count, c.status)
 	}))
 }
 

@@ -8,8 +8,8 @@ import (
 // keepFlagged copies the elements whose flag is not zero to kept, in their order.
 //
 //quern:kernel block=256 maxregs=64 only=gpu instantiate=uint8,uint16,uint32,uint64
-func keepFlagged[T word](t kernel.Thread, flags []uint8, in, kept []T, count []int, status, sums []uint32) {
-	template.KeepFlagged(t, flags, in, kept, count, status, sums)
+func keepFlagged[T chunk](t kernel.Thread, flags []uint8, in, kept []T, count []int, status []uint64) {
+	template.KeepFlagged(t, flags, in, kept, count, status)
 }
 
 // countFlags writes to before[p+1] how many flags of part p are set.
@@ -22,7 +22,7 @@ func countFlags(t kernel.Thread, part int, flags []uint8, before []uint32) {
 // keepFlaggedParts is keepFlagged for one thread per part.
 //
 //quern:kernel only=cpu instantiate=uint8,uint16,uint32,uint64
-func keepFlaggedParts[T word](t kernel.Thread, part int, before []uint32, flags []uint8, in, kept []T) {
+func keepFlaggedParts[T chunk](t kernel.Thread, part int, before []uint32, flags []uint8, in, kept []T) {
 	p := t.Global()
 	if p+1 >= len(before) {
 		return

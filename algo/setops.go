@@ -64,13 +64,12 @@ func (o *Less[T]) sets(name string, s *gpu.Stream, operation uint32, most int, d
 		part = hostPart
 	}
 	parts := (n + part - 1) / part
-	sums := gpu.Take[int](tmp, 2*parts)
-	var paths *gpu.Buffer[int]
-	var status *gpu.Buffer[uint32]
+	var sums, paths *gpu.Buffer[int]
+	var status *gpu.Buffer[uint64]
 	if onCPU {
 		sums = gpu.Take[int](tmp, parts)
 	} else {
-		paths, status = gpu.Take[int](tmp, 2*(parts+1)), gpu.Take[uint32](tmp, 1+parts)
+		paths, status = gpu.Take[int](tmp, 2*(parts+1)), takeStatus(tmp, parts, sizeOf[int]())
 	}
 	if run, err := tmp.Ready(); !run {
 		return failed(name, err)
@@ -123,6 +122,5 @@ func (o *Less[T]) sets(name string, s *gpu.Stream, operation uint32, most int, d
 	gpu.SliceArg(l, dst)
 	gpu.SliceArg(l, count)
 	gpu.SliceArg(l, status)
-	gpu.SliceArg(l, sums)
 	return failed(name, l.End())
 }

@@ -49,10 +49,10 @@ func SortPairsRadix[K Key, V any](s *gpu.Stream, r Radix, keys *gpu.Buffer[K], v
 }
 
 // maxKeys is how many keys can be sorted: their positions are 32 bits.
-const maxKeys = math.MaxUint32 - sortTile
+const maxKeys = math.MaxUint32 - sortThreads*mostSortItems
 
-// portion is how many keys a launch moves: counts have countBits bits. Tests change it.
-var portion = 1 << (countBits - 1) / sortTile * sortTile
+// portion is how many keys a launch moves at most: counts have countBits bits. Tests change it.
+var portion = 1 << (countBits - 1)
 
 // sizeOf returns the size of a T in bytes.
 func sizeOf[T any]() int {
@@ -64,7 +64,6 @@ func sizeOf[T any]() int {
 // the last of passes passes.
 func orderOf[K Key, W word](name string, r Radix) (o digitOrder[W], passes int, last uint32, _ error) {
 	bits := 8 * sizeOf[K]()
-	o = digitOrder[W]{Descending: r.Descending}
 	var zero K
 	var infinity uint64
 	signed := false
@@ -81,8 +80,15 @@ func orderOf[K Key, W word](name string, r Radix) (o digitOrder[W], passes int, 
 		signed = true
 	}
 	o.Infinity = W(infinity)
-	if signed || infinity != 0 {
-		o.Sign = W(uint64(1) << (bits - 1))
+	sign := W(uint64(1) << (bits - 1))
+	if signed {
+		o.Flip = sign
+	}
+	if infinity != 0 {
+		o.Sign = sign
+	}
+	if r.Descending {
+		o.Flip = ^o.Flip
 	}
 	count := r.Bits
 	if count == 0 {
@@ -109,16 +115,7 @@ func sortKeysOf[K Key](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K],
 		return failed(name, err)
 	}
 	defer tmp.Close()
-	switch sizeOf[K]() {
-	case 1:
-		return radixSort[K, uint8, uint32](name, s, tmp, r, keys, nil)
-	case 2:
-		return radixSort[K, uint16, uint32](name, s, tmp, r, keys, nil)
-	case 4:
-		return radixSort[K, uint32, uint32](name, s, tmp, r, keys, nil)
-	default:
-		return radixSort[K, uint64, uint32](name, s, tmp, r, keys, nil)
-	}
+	return sortWords[K](name, s, tmp, r, allOf(keys), keys, nil)
 }
 
 func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[V], work []*gpu.Workspace) error {
@@ -134,12 +131,12 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 	}
 	defer tmp.Close()
 	if size := sizeOf[K](); sizeOf[V]() == 8 && size == 4 {
-		return radixSort[K, uint32](name, s, tmp, r, keys, gpu.ViewAs[uint64](tmp, values))
+		return radixSort[K, uint32](name, s, tmp, r, allOf(keys), keys, gpu.ViewAs[uint64](tmp, values))
 	} else if sizeOf[V]() == 8 && size == 8 {
-		return radixSort[K, uint64](name, s, tmp, r, keys, gpu.ViewAs[uint64](tmp, values))
+		return radixSort[K, uint64](name, s, tmp, r, allOf(keys), keys, gpu.ViewAs[uint64](tmp, values))
 	}
 	if sizeOf[V]() == 4 {
-		return sortWords(name, s, tmp, r, keys, gpu.ViewAs[uint32](tmp, values))
+		return sortWords(name, s, tmp, r, allOf(keys), keys, gpu.ViewAs[uint32](tmp, values))
 	}
 	// Sort the indices of the values, and then copy each value once.
 	n := keys.Len()
@@ -152,7 +149,7 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 			return failed(name, err)
 		}
 	}
-	if err := sortWords(name, s, tmp, r, keys, index); err != nil {
+	if err := sortWords(name, s, tmp, r, allOf(keys), keys, index); err != nil {
 		return err
 	}
 	if run, err := tmp.Ready(); !run || n == 0 {
@@ -164,74 +161,137 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 	return failed(name, moveElements(name, s, true, values, copied, index))
 }
 
-// sortWords sorts keys with values of 32 bits.
-func sortWords[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[uint32]) error {
+// allOf returns the axis of a buffer.
+func allOf[T any](x *gpu.Buffer[T]) Axis {
+	if x == nil {
+		return Axis{}
+	}
+	return Axis{Outer: 1, N: x.Len(), Inner: 1}
+}
+
+// sortWords sorts lines of keys, with values of 32 bits unless values is nil.
+func sortWords[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[uint32]) error {
 	switch sizeOf[K]() {
 	case 1:
-		return radixSort[K, uint8](name, s, tmp, r, keys, values)
+		return sortShort(name, s, tmp, r, axis, keys, values, LaunchWiden[uint8], LaunchNarrow[uint8])
 	case 2:
-		return radixSort[K, uint16](name, s, tmp, r, keys, values)
+		return sortShort(name, s, tmp, r, axis, keys, values, LaunchWiden[uint16], LaunchNarrow[uint16])
 	case 4:
-		return radixSort[K, uint32](name, s, tmp, r, keys, values)
+		return radixSort[K, uint32](name, s, tmp, r, axis, keys, values)
 	default:
-		return radixSort[K, uint64](name, s, tmp, r, keys, values)
+		return radixSort[K, uint64](name, s, tmp, r, axis, keys, values)
 	}
+}
+
+// sortShort sorts keys whose bits are of type W. They are copied to words, which are sorted.
+func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[uint32],
+	widen func(*gpu.Stream, gpu.Grid, *gpu.Buffer[W], *gpu.Buffer[uint32]) error,
+	narrow func(*gpu.Stream, gpu.Grid, *gpu.Buffer[uint32], *gpu.Buffer[W]) error) error {
+	if keys == nil {
+		return invalid(name, "keys", "the buffer is nil")
+	}
+	n := axis.size()
+	p, err := planSort[K](name, s, tmp, r, axis, gpu.Take[uint32](tmp, n), values)
+	if err != nil {
+		return err
+	}
+	short := gpu.ViewAs[W](tmp, keys)
+	if run, err := tmp.Ready(); !run || n < 2 {
+		return failed(name, err)
+	}
+	if err := widen(s, gpu.Linear(n), short, p.keys); err != nil {
+		return failed(name, err)
+	}
+	sorted, err := p.run(s)
+	if err == nil {
+		err = narrow(s, gpu.Linear(n), sorted, short)
+	}
+	return failed(name, err)
 }
 
 // radixSort sorts keys of type K, whose bits are words of type W, with values unless that is
 // nil.
-func radixSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[V]) error {
+func radixSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[V]) error {
 	if keys == nil {
 		return invalid(name, "keys", "the buffer is nil")
 	}
-	var p radixPlan[W, V]
-	var err error
-	if p.order, p.passes, p.last, err = orderOf[K, W](name, r); err != nil {
+	p, err := planSort[K](name, s, tmp, r, axis, gpu.ViewAs[W](tmp, keys), values)
+	if err != nil {
 		return err
 	}
-	if err := p.take(name, s, tmp, gpu.ViewAs[W](tmp, keys), values); err != nil {
-		return err
-	}
-	if run, err := tmp.Ready(); !run {
+	if run, err := tmp.Ready(); !run || keys.Len() < 2 {
 		return failed(name, err)
 	}
-	return failed(name, p.run(s))
+	sorted, err := p.run(s)
+	if err == nil && sorted != p.keys {
+		err = gpu.Copy(s, p.keys, sorted)
+	}
+	return failed(name, err)
 }
 
 // radixPlan is a sort whose memory has been taken.
 type radixPlan[W word, V uint32 | uint64] struct {
-	order                 digitOrder[W]
-	passes                int
-	last                  uint32 // mask of the last pass
-	keys, spare           *gpu.Buffer[W]
-	pairs                 bool
-	values, spareValues   *gpu.Buffer[V]
-	counts, bases, status *gpu.Buffer[uint32]
-	parts, part           int // on a CPU
-	portions              int
+	axis                Axis // the lines that are sorted
+	order               digitOrder[W]
+	passes              int
+	last                uint32 // mask of the last pass
+	keys, spare         *gpu.Buffer[W]
+	pairs               bool
+	values, spareValues *gpu.Buffer[V]
+	noValues            *gpu.Buffer[uint32]
+
+	parts, part int                 // on a CPU
+	counts      *gpu.Buffer[uint32] // of digits
+
+	// On a GPU a launch sorts portion keys, in tiles. Up to mostInLine
+	// keys are sorted by one block.
+	tile, portion, portions int
+	bases                   *gpu.Buffer[uint32] // where the keys with each digit begin
+	status                  *gpu.Buffer[uint32] // tickets, the counts of all passes, and words per tile
 }
 
-// take takes the memory of a sort.
-func (p *radixPlan[W, V]) take(name string, s *gpu.Stream, tmp *gpu.Scratch, keys *gpu.Buffer[W], values *gpu.Buffer[V]) error {
-	n := keys.Len()
-	if n > maxKeys {
-		return invalid(name, "keys", "%d keys are more than the %d that can be sorted", n, maxKeys)
+// planSort takes the memory to sort n keys of type K.
+func planSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[W], values *gpu.Buffer[V]) (p radixPlan[W, V], err error) {
+	if p.order, p.passes, p.last, err = orderOf[K, W](name, r); err != nil {
+		return p, err
 	}
-	p.keys, p.values, p.pairs = keys, values, values != nil
+	n := axis.size() // a workspace that measures has no keys
+	if n > maxKeys {
+		return p, invalid(name, "keys", "%d keys are more than the %d that can be sorted", n, maxKeys)
+	}
+	p.axis, p.keys, p.values, p.pairs = axis, keys, values, values != nil
+	p.noValues = gpu.Take[uint32](tmp, 0)
+	onCPU := s.Device().Backend() == gpu.CPU
+	if !onCPU {
+		p.tile = sortThreads * sortItems[W, uint32]()
+		if p.pairs {
+			p.tile = sortThreads * sortItems[W, V]()
+		}
+		if p.short() {
+			return p, nil
+		}
+	}
 	p.spare = gpu.Take[W](tmp, n)
 	if p.pairs {
 		p.spareValues = gpu.Take[V](tmp, n)
 	}
-	if s.Device().Backend() == gpu.CPU {
+	if onCPU {
 		p.parts, p.part = sortParts(n)
 		p.counts = gpu.Take[uint32](tmp, p.parts*digits)
-		return nil
+		return p, nil
 	}
-	p.portions = (n + portion - 1) / portion
-	p.counts = gpu.Take[uint32](tmp, p.passes*digits)
+	p.portion = portion / p.tile * p.tile
+	p.portions = (n + p.portion - 1) / p.portion
+	counts, tiles := p.passes*digits, (n+p.tile-1)/p.tile
 	p.bases = gpu.Take[uint32](tmp, p.passes*p.portions*digits)
-	p.status = gpu.Take[uint32](tmp, 1+(min(n, portion)+sortTile-1)/sortTile*digits)
-	return nil
+	p.status = gpu.Take[uint32](tmp, counts+tiles*digits+p.portions)
+	p.counts = p.status
+	return p, nil
+}
+
+// short reports whether one block sorts a line.
+func (p *radixPlan[W, V]) short() bool {
+	return p.parts == 0 && p.axis.N <= mostInLine && (!p.pairs || sizeOf[V]() == 4)
 }
 
 // sortParts returns into how many parts the kernels for the CPU divide n keys, and the size of
@@ -242,15 +302,20 @@ func sortParts(n int) (count, size int) {
 	return count, max((n+count-1)/count, 1)
 }
 
-// run does the passes. The result is in the buffers of the caller.
-func (p *radixPlan[W, V]) run(s *gpu.Stream) error {
-	if p.keys.Len() < 2 {
-		return nil
-	}
+// run sorts the keys, and returns the buffer that has them: p.keys or p.spare. The values are in
+// the buffer of the caller.
+func (p *radixPlan[W, V]) run(s *gpu.Stream) (*gpu.Buffer[W], error) {
 	pass := p.passOnCPU
+	if p.short() {
+		return p.keys, p.lines(s)
+	}
+	if p.axis.N < p.keys.Len() {
+		grid := gpu.Linear(p.axis.Outer * p.axis.Inner)
+		return p.keys, LaunchSortLineParts(s, grid, p.order, int32(p.passes), p.last, p.axis.N, p.axis.Inner, p.keys, p.spare)
+	}
 	if p.parts == 0 {
 		if err := p.count(s); err != nil {
-			return err
+			return nil, err
 		}
 		pass = p.pass
 	}
@@ -262,52 +327,69 @@ func (p *radixPlan[W, V]) run(s *gpu.Stream) error {
 			o.Mask = p.last
 		}
 		if err := pass(s, i, o, keys, spare, values, spareValues); err != nil {
-			return err
+			return nil, err
 		}
 		keys, spare, values, spareValues = spare, keys, spareValues, values
 	}
-	if p.passes%2 == 0 {
-		return nil
+	if p.pairs && values != p.values {
+		return keys, gpu.Copy(s, p.values, values)
 	}
-	if err := gpu.Copy(s, p.keys, p.spare); err != nil || !p.pairs {
-		return err
+	return keys, nil
+}
+
+// lines sorts each line in a block. Values have 4 bytes.
+func (p *radixPlan[W, V]) lines(s *gpu.Stream) error {
+	axis := p.axis
+	values := p.noValues
+	if p.pairs {
+		values = any(p.values).(*gpu.Buffer[uint32])
 	}
-	return gpu.Copy(s, p.values, p.spareValues)
+	items := (axis.N + sortThreads - 1) / sortThreads
+	grid := gpu.Blocks(gpu.Dim3{X: axis.Outer * axis.Inner}, gpu.Dim3{X: sortThreads}).Shared(items * sortThreads * sizeOf[W]())
+	return LaunchSortLines(s, grid, p.order, int32(p.passes), p.last, uint32(axis.N), uint32(axis.Inner), p.keys, values)
 }
 
 // count finds where the keys with each digit begin, for all passes.
 func (p *radixPlan[W, V]) count(s *gpu.Stream) error {
-	if err := gpu.Zero(s, p.counts); err != nil {
+	if err := gpu.Zero(s, p.status); err != nil {
 		return err
 	}
 	const most, each = 1024, 16 * sortThreads // blocks, keys of a block at least
-	grid := gpu.Blocks(gpu.Dim3{X: min((p.keys.Len()+each-1)/each, most)}, gpu.Dim3{X: sortThreads})
-	if err := LaunchSortHistogram(s, grid, p.order, p.passes, p.last, p.keys, p.counts); err != nil {
+	block := gpu.Dim3{X: sortThreads}
+	grid := gpu.Blocks(gpu.Dim3{X: min((p.keys.Len()+each-1)/each, most)}, block)
+	if err := LaunchSortHistogram(s, grid, p.order, int32(p.passes), p.last, p.keys, p.counts); err != nil {
 		return err
 	}
-	return LaunchSortBases(s, gpu.Blocks(gpu.Dim3{X: p.passes}, gpu.Dim3{X: sortThreads}), p.portions, p.counts, p.bases)
+	return LaunchSortBases(s, gpu.Blocks(gpu.Dim3{X: p.passes}, block), int32(p.portions), p.counts, p.bases)
 }
 
 // pass sorts by one digit.
 func (p *radixPlan[W, V]) pass(s *gpu.Stream, i int, o digitOrder[W], in, out *gpu.Buffer[W], values, outValues *gpu.Buffer[V]) error {
 	n := in.Len()
-	shared := sortTile * sizeOf[W]()
+	shared := p.tile * sizeOf[W]()
 	if p.pairs {
-		shared = max(shared, sortTile*sizeOf[V]())
+		shared = max(shared, p.tile*sizeOf[V]())
 	}
+	words := p.passes*digits + p.portions // in status, before those of the tiles
 	for k := range p.portions {
-		begin := k * portion
-		count := min(n-begin, portion)
-		if err := gpu.Zero(s, p.status); err != nil {
-			return err
+		begin := k * p.portion
+		count := min(n-begin, p.portion)
+		tiles := (count + p.tile - 1) / p.tile
+		l := sortLaunch{
+			Begin: uint32(begin), Count: uint32(count), Bases: uint32((i*p.portions + k) * digits),
+			Ticket: uint32(p.passes*digits + k), Taken: uint32(i * tiles),
+			Status: uint32(words + begin/p.tile*digits),
+			All:    countEven, More: k < p.portions-1,
 		}
-		grid := gpu.Blocks(gpu.Dim3{X: (count + sortTile - 1) / sortTile}, gpu.Dim3{X: sortThreads}).Shared(shared)
-		base := (i*p.portions + k) * digits
+		if i%2 == 1 {
+			l.All = countOdd
+		}
+		grid := gpu.Blocks(gpu.Dim3{X: tiles}, gpu.Dim3{X: sortThreads}).Shared(shared)
 		var err error
 		if p.pairs {
-			err = LaunchSortPairs(s, grid, o, begin, count, base, k < p.portions-1, p.status, p.bases, in, out, values, outValues)
+			err = LaunchSortPairs(s, grid, o, l, p.status, p.bases, in, out, values, outValues)
 		} else {
-			err = LaunchSortKeys(s, grid, o, begin, count, base, k < p.portions-1, p.status, p.bases, in, out)
+			err = LaunchSortKeys(s, grid, o, l, p.status, p.bases, in, out)
 		}
 		if err != nil {
 			return err

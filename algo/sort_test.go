@@ -152,9 +152,9 @@ func TestSort(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		sizes, most := []int{0, 1, 2, 255, 4096, 4097, 30000}, len(shapes)
 		if d.Backend() == gpu.Sim {
-			sizes, most = []int{0, 1, 2, 255, 4097, 9000}, 2
+			sizes, most = []int{0, 1, 2, 255, 1000, 4224, 4225, 9000}, 2
 			defer func(n int) { portion = n }(portion)
-			portion = 2 * sortTile
+			portion = sortThreads * mostSortItems
 		}
 		for _, n := range sizes {
 			for shape := range some(shapes, most) {
@@ -169,6 +169,16 @@ func TestSort(t *testing.T) {
 					test(t, d, n, shape)
 				}
 			}
+		}
+	})
+}
+
+// TestSortTiles sorts more tiles than a thread looks back by at a time.
+func TestSortTiles(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for shape := range some(shapes, 2) {
+			testSort[uint32](t, d, 6*sortThreads*mostSortItems+1, shape)
+			testSort[float64](t, d, 6*sortThreads*longSortItems+1, shape)
 		}
 	})
 }

@@ -54,11 +54,15 @@ func measureAlgo(ctx context.Context, dev *gpu.Device) (err error) {
 	err = errors.Join(err, failed)
 	moments, failed := gpu.Alloc[algo.Moments](dev, 1)
 	err = errors.Join(err, failed)
+	top, failed := gpu.Alloc[float32](dev, 100)
+	err = errors.Join(err, failed)
+	topAt, failed := gpu.Alloc[uint32](dev, 100)
+	err = errors.Join(err, failed)
 	rows, failed := gpu.Alloc[float32](dev, 1<<14)
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	buffers = append(buffers, count, bins, moments, rows)
+	buffers = append(buffers, count, bins, moments, rows, top, topAt)
 	values, failed := algoUpload(s, &buffers, sorted, func(i uint32) int32 { return int32(i) })
 	if failed != nil {
 		return failed
@@ -82,6 +86,16 @@ func measureAlgo(ctx context.Context, dev *gpu.Device) (err error) {
 			return errors.Join(gpu.Copy(s, ints.out, ints.in), algo.SortPairs(s, ints.out, values.out))
 		}},
 	}
+	short := ints.out.Slice(0, 4096)
+	lines := algo.Axis{Outer: sorted >> 10, N: 1 << 10, Inner: 1}
+	cases = append(cases,
+		algoCase{"sort of 4096", 4096, 8, 1, func() error { return errors.Join(gpu.Copy(s, short, ints.in.Slice(0, 4096)), algo.Sort(s, short)) }},
+		algoCase{"top 100", large, 4, 1, func() error {
+			return algo.TopKIndices(s, algo.Radix{Descending: true}, top, topAt, floats.in)
+		}},
+		algoCase{"sort rows of 1024", sorted, 8, 1, func() error {
+			return errors.Join(gpu.Copy(s, ints.out, ints.in), algo.SortAxis(s, algo.Radix{}, lines, ints.out))
+		}})
 	fmt.Printf("%-28s %10s %10s %8s %10s %8s\n", "", "us", "Melem/s", "GB/s", "peer us", "relative")
 	for _, c := range cases {
 		seconds, err := measure(ctx, s, c.run)

@@ -41,6 +41,8 @@ def cupy_cases():
         "bincount": lambda: cupy.bincount(b, minlength=256),
         "sort": lambda: cupy.sort(keys),
         "sort pairs": lambda: cupy.argsort(keys),
+        "top 100": lambda: cupy.argpartition(x, LARGE - 100),
+        "sort of 4096": lambda: cupy.sort(keys[:4096]),
     }
 
 
@@ -78,6 +80,9 @@ def torch_cases():
         "histogram": lambda: torch.histc(x, 256, 0, 1),
         "sort": lambda: torch.sort(keys),
         "sort pairs": lambda: torch.sort(keys),
+        "top 100": lambda: torch.topk(x, 100),
+        "sort of 4096": lambda: torch.sort(keys[:4096]),
+        "sort rows of 1024": lambda: torch.sort(keys.view(-1, 1024)),
     }
 
 

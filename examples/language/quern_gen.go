@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: quern_gen_zip,
-	Sum:     "1a9438ca58a4d281bb8779f941370cbf6fa4f3b7cce83cb7ce0f071200feb82a",
+	Sum:     "537a4a6a7ee9c6c840084184198af971a3f910da170ddcec792c2c9ac236875e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1215,11 +1215,11 @@ var quernRows = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []compiled.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 10, 0, 9, 0}, Sites: []compiled.Site{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
 			{Kind: compiled.IndexSite, File: "memory.go", Line: 186, Col: 4},
@@ -2579,7 +2579,7 @@ var quernLongerReduceParts = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483392, 1, 0, 0, 256, 7, 9, 2147483616, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 4, 1, 0, 5, 9, 2147483392, 0, 4, 2, 0, 1, 0, 5, 5, 0, 4, 1, 0, 5, 4, 9, 2147483647, 0, 4, 1, 0, 5, 0, 256, 7, 9, 2147483616, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2599,13 +2599,11 @@ var quernLongerReduceRows = gpu.NewKernel(compiled.Kernel{
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 0, 5, 5, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 1, 2, 5, 5, 3, 1, 0, 4, 0, 2, 1, 2, 5, 4, 9, 1, 1, 1, 1, 2, 5, 0, 256, 2, 0, 1, 2, 5, 5, 3, 0, 2, 1, 2, 5, 4, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 9, 2147483647, 0, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 3, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 66, Col: 19},
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 68, Col: 12},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 0, 256, 2, 0, 1, 2, 5, 5, 3, 0, 2, 1, 2, 5, 4, 9, 2147483647, 0, 191, 1, 0, 5, 0, 64, 2, 0, 1, 0, 5, 5, 3, 9, 2147483455, 1, 1, 1, 2, 5, 0, 256, 2, 0, 1, 2, 5, 5, 3, 0, 2, 1, 2, 5, 4, 0, 0, 7, 0, 256, 2, 0, 1, 0, 5, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 1, 1, 1, 2, 5, 0, 256, 2, 0, 1, 2, 5, 5, 3, 0, 2, 1, 2, 5, 4, 0, 0, 7, 3, 0, 256, 2, 0, 1, 0, 5, 5, 3, 1, 0, 4, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.ShiftSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 86, Col: 19},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 66, Col: 19},
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 68, Col: 12},
+			{Kind: compiled.ShiftSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 86, Col: 19},
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2641,10 +2639,10 @@ var quernLongerReduceSegments = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 1, 0, 9, 1, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 119, Col: 24},
+			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 157, Col: 24},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 119, Col: 24},
+			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 157, Col: 24},
 		}},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2660,13 +2658,11 @@ var quernLongerScanRuns = gpu.NewKernel(compiled.Kernel{
 		{Name: "heads", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "status", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "counts", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "sums", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+		{Name: "status", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0, 10, 8, 0, 8, 10, 8, 0, 8, 8, 5, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 10, 3, 0, 4, 10, 3, 0, 4, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2689,15 +2685,15 @@ var quernLongerRunScanParts = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 247, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 249, Col: 36},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 256, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 258, Col: 30},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 263, Col: 6},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 266, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 268, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 270, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 275, Col: 3},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 314, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 316, Col: 36},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 323, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 325, Col: 30},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 330, Col: 6},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 333, Col: 5},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 335, Col: 5},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 337, Col: 5},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 342, Col: 3},
 		}},
 	},
 	Host: quernHostLongerRunScanParts,
@@ -2711,12 +2707,11 @@ var quernLongerScanTiles = gpu.NewKernel(compiled.Kernel{
 		{Name: "first", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
 		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
 		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "status", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "sums", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+		{Name: "status", Kind: compiled.Slice, Type: "uint64", Size: 8},
 	},
 	Code: quernPTX,
 	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -2732,19 +2727,19 @@ var quernLongerTotalParts = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 244, Col: 17},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 244, Col: 33},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 244, Col: 56},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 244, Col: 81},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 245, Col: 21},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 245, Col: 27},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 245, Col: 33},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 245, Col: 39},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 247, Col: 33},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 247, Col: 52},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 247, Col: 71},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 247, Col: 90},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 258, Col: 10},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 17},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 33},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 56},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 81},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 21},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 27},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 33},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 39},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 33},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 52},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 71},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 90},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 246, Col: 10},
 		}},
 	},
 	Host: quernHostLongerTotalParts,
@@ -2775,35 +2770,35 @@ var quernLongerScanParts = gpu.NewKernel(compiled.Kernel{
 	},
 	Variants: []compiled.Variant{
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 17},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 33},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 56},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 81},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 17},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 34},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 58},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 84},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 297, Col: 23},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 297, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 297, Col: 35},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 297, Col: 41},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 298, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 298, Col: 11},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 298, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 298, Col: 23},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 304, Col: 33},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 304, Col: 52},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 304, Col: 71},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 304, Col: 90},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 305, Col: 4},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 17},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 33},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 56},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 81},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 17},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 34},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 58},
+			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 84},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 23},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 29},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 35},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 41},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 5},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 11},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 17},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 23},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 33},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 52},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 71},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 90},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 4},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 10},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 16},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 22},
 			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 305, Col: 10},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 305, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 305, Col: 22},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 317, Col: 10},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 318, Col: 4},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 322, Col: 9},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 324, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 328, Col: 5},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 306, Col: 4},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 310, Col: 9},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 312, Col: 5},
+			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 316, Col: 5},
 		}},
 	},
 	Host: quernHostLongerScanParts,
@@ -2841,10 +2836,10 @@ var quernLongerScanLines = gpu.NewKernel(compiled.Kernel{
 	Code: quernPTX,
 	Variants: []compiled.Variant{
 		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 3, 2, 0, 5, 1, 3, 5, 3, 1, 3, 4, 9, 2147483648, 1, 4, 9, 1, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/scan.go", Line: 371, Col: 16},
+			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/scan.go", Line: 359, Col: 16},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/scan.go", Line: 371, Col: 16},
+			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/scan.go", Line: 359, Col: 16},
 		}},
 	},
 	Host: quernHostLongerScanLines,
@@ -2933,7 +2928,7 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, width int) {
 	}
 }
 
-//line quern_gen.go:2937:1
+//line quern_gen.go:2932:1
 func quernPlainAdler(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_adler(t_, v0, v1, v2) })
@@ -3030,7 +3025,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 //line basics.go:25:10000
 }
 
-//line quern_gen.go:3034:1
+//line quern_gen.go:3029:1
 func quernPlainPopulation(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_population(t_, v0, v1, v2) })
@@ -3099,7 +3094,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 	}
 }
 
-//line quern_gen.go:3103:1
+//line quern_gen.go:3098:1
 func quernPlainMidpoints(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_midpoints(t_, v0, v1, v2) })
@@ -3152,7 +3147,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, width in
 	}
 }
 
-//line quern_gen.go:3156:1
+//line quern_gen.go:3151:1
 func quernPlainReverseBlocks(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reverseBlocks(t_, v0) })
@@ -3205,7 +3200,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 }
 
 //go:noinline
-//line quern_gen.go:3209:1
+//line quern_gen.go:3204:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(x)-base, 256)
@@ -3232,7 +3227,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	}
 }
 
-//line quern_gen.go:3236:1
+//line quern_gen.go:3231:1
 func quernPlainDiffuse(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
@@ -3292,7 +3287,7 @@ func quernHostDiffuse(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:3296:1
+//line quern_gen.go:3291:1
 func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -3305,7 +3300,7 @@ func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int)
 }
 
 //go:noinline
-//line quern_gen.go:3309:1
+//line quern_gen.go:3304:1
 func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -3320,7 +3315,7 @@ func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int)
 //line cluster.go:19:20000
 }
 
-//line quern_gen.go:3324:1
+//line quern_gen.go:3319:1
 func quernPlainClusterHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
@@ -3415,7 +3410,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:3419:1
+//line quern_gen.go:3414:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 //line cluster.go:28:20000
 	clear(half[0:128])
@@ -3423,7 +3418,7 @@ func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 }
 
 //go:noinline
-//line quern_gen.go:3427:1
+//line quern_gen.go:3422:1
 func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]int32, at2, at3, at4 int) {
 	if at >= 0 && 128 <= len(data)-at && at2 >= 0 && 128 <= len(data)-at2 && at3 >= 0 && 128 <= len(data)-at3 && at4 >= 0 && 128 <= len(data)-at4 {
 		row := (*[128]uint8)(data[at:])
@@ -3496,7 +3491,7 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 }
 
 //go:noinline
-//line quern_gen.go:3500:1
+//line quern_gen.go:3495:1
 func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[128]int32) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count3 := min(len(data)-iFirst2, 128)
@@ -3541,7 +3536,7 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 }
 
 //go:noinline
-//line quern_gen.go:3545:1
+//line quern_gen.go:3540:1
 func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -3553,7 +3548,7 @@ func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 //line cluster.go:38:20000
 }
 
-//line quern_gen.go:3557:1
+//line quern_gen.go:3552:1
 func quernPlainClampAll_float32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
@@ -3615,7 +3610,7 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3619:1
+//line quern_gen.go:3614:1
 func quernPlainClampAll_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
@@ -3677,7 +3672,7 @@ func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, wi
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3681:1
+//line quern_gen.go:3676:1
 func quernPlainClampAll_meters(r *host2.Run) {
 	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
@@ -3739,7 +3734,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 //line functions.go:22:30000
 }
 
-//line quern_gen.go:3743:1
+//line quern_gen.go:3738:1
 func quernPlainConvertAll_float32_int16(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
@@ -3802,7 +3797,7 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3806:1
+//line quern_gen.go:3801:1
 func quernPlainConvertAll_float64_int32(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
@@ -3865,7 +3860,7 @@ func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale
 //line functions.go:31:30000
 }
 
-//line quern_gen.go:3869:1
+//line quern_gen.go:3864:1
 func quernPlainExtremes(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
@@ -4004,7 +3999,7 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 //line functions.go:60:30000
 }
 
-//line quern_gen.go:4008:1
+//line quern_gen.go:4003:1
 func quernPlainReturnedFunctions(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
@@ -4089,7 +4084,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 	}
 }
 
-//line quern_gen.go:4093:1
+//line quern_gen.go:4088:1
 func quernPlainMethodValues(r *host2.Run) {
 	v0 := host2.Slice[meters](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
@@ -4146,7 +4141,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 	}
 }
 
-//line quern_gen.go:4150:1
+//line quern_gen.go:4145:1
 func quernPlainPositions(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
@@ -4255,7 +4250,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 	}
 }
 
-//line quern_gen.go:4259:1
+//line quern_gen.go:4254:1
 func quernPlainBoxBlur(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
@@ -4313,7 +4308,7 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 }
 
 //go:noinline
-//line quern_gen.go:4317:1
+//line quern_gen.go:4312:1
 func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, j, base2, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
@@ -4347,7 +4342,7 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 }
 
 //go:noinline
-//line quern_gen.go:4351:1
+//line quern_gen.go:4346:1
 func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, value float32, base2 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
@@ -4378,7 +4373,7 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in,
 	}
 }
 
-//line quern_gen.go:4382:1
+//line quern_gen.go:4377:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4447,7 +4442,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4451:1
+//line quern_gen.go:4446:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4526,7 +4521,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4530:1
+//line quern_gen.go:4525:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4615,7 +4610,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
-//line quern_gen.go:4619:1
+//line quern_gen.go:4614:1
 func quernPlainScale(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
@@ -4676,7 +4671,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 //line kernels.go:13:50000
 }
 
-//line quern_gen.go:4680:1
+//line quern_gen.go:4675:1
 func quernPlainTranspose(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
@@ -4730,7 +4725,7 @@ func quernRow1Transpose(r *host2.Run, base, base2, w, h int, tile *[32][33]float
 }
 
 //go:noinline
-//line quern_gen.go:4734:1
+//line quern_gen.go:4729:1
 func quernRow2Transpose(r *host2.Run, base2, base, h, w int, out []float32, tile *[32][33]float32) {
 	for threadZ := range 1 {
 		for threadY := range 32 {
@@ -4761,7 +4756,7 @@ func quernRow2Transpose(r *host2.Run, base2, base, h, w int, out []float32, tile
 //line memory.go:28:60000
 }
 
-//line quern_gen.go:4765:1
+//line quern_gen.go:4760:1
 func quernPlainHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
@@ -4865,7 +4860,7 @@ func quernHostHistogram(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:4869:1
+//line quern_gen.go:4864:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4881,7 +4876,7 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:4885:1
+//line quern_gen.go:4880:1
 func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at4, dimX, count int, same bool) {
 	if same {
 		row := x[at:][:count]
@@ -4922,7 +4917,7 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at
 }
 
 //go:noinline
-//line quern_gen.go:4926:1
+//line quern_gen.go:4921:1
 func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX, count2 int, same2 bool) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		if count2 <= 0 {
@@ -4958,7 +4953,7 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 }
 
 //go:noinline
-//line quern_gen.go:4962:1
+//line quern_gen.go:4957:1
 func quernRow4Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -4973,7 +4968,7 @@ func quernRow4Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 //line memory.go:44:60000
 }
 
-//line quern_gen.go:4977:1
+//line quern_gen.go:4972:1
 func quernPlainExtent(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
@@ -5039,7 +5034,7 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, width int) 
 //line memory.go:54:60000
 }
 
-//line quern_gen.go:5043:1
+//line quern_gen.go:5038:1
 func quernPlainMark(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
@@ -5128,7 +5123,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 //line memory.go:67:60000
 }
 
-//line quern_gen.go:5132:1
+//line quern_gen.go:5127:1
 func quernPlainInsert(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
@@ -5243,7 +5238,7 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 //line memory.go:88:60000
 }
 
-//line quern_gen.go:5247:1
+//line quern_gen.go:5242:1
 func quernPlainTake(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
@@ -5308,7 +5303,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 //line memory.go:97:60000
 }
 
-//line quern_gen.go:5312:1
+//line quern_gen.go:5307:1
 func quernPlainRelay(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
@@ -5434,7 +5429,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 //line memory.go:116:60000
 }
 
-//line quern_gen.go:5438:1
+//line quern_gen.go:5433:1
 func quernPlainTotal(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
@@ -5507,14 +5502,14 @@ func quernHostTotal(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5511:1
+//line quern_gen.go:5506:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
 //line memory.go:124
 	clear(sum[0:128])
 }
 
 //go:noinline
-//line quern_gen.go:5518:1
+//line quern_gen.go:5513:1
 func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at, at2, at3, at4 int) {
 	if at >= 0 && 128 <= len(x)-at && at2 >= 0 && 128 <= len(x)-at2 && at3 >= 0 && 128 <= len(x)-at3 && at4 >= 0 && 128 <= len(x)-at4 {
 		row := (*[128]float64)(x[at:])
@@ -5544,7 +5539,7 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at, at2, at3, 
 }
 
 //go:noinline
-//line quern_gen.go:5548:1
+//line quern_gen.go:5543:1
 func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 	if kFirst2 >= -1<<61 && kFirst2 <= 1<<61 {
 		count3 := min(len(x)-kFirst2, 128)
@@ -5571,7 +5566,7 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 }
 
 //go:noinline
-//line quern_gen.go:5575:1
+//line quern_gen.go:5570:1
 func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	firstX := 0
 	count4 := 1 - firstX
@@ -5619,7 +5614,7 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 }
 
 //go:noinline
-//line quern_gen.go:5623:1
+//line quern_gen.go:5618:1
 func quernRow5Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -5634,7 +5629,7 @@ func quernRow5Total(r *host2.Run, last *bool, gridX int, partial, out []float64)
 	}
 }
 
-//line quern_gen.go:5638:1
+//line quern_gen.go:5633:1
 func quernPlainSpread(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
@@ -5694,7 +5689,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	}
 }
 
-//line quern_gen.go:5698:1
+//line quern_gen.go:5693:1
 func quernPlainRows(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
@@ -5747,7 +5742,7 @@ func quernHostRows(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5751:1
+//line quern_gen.go:5746:1
 func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
 	if !(blockX < t1) {
 		return
@@ -5766,7 +5761,7 @@ func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float
 }
 
 //go:noinline
-//line quern_gen.go:5770:1
+//line quern_gen.go:5765:1
 func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
 	if !(next < t1) {
 		return
@@ -5789,7 +5784,7 @@ func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, star
 }
 
 //go:noinline
-//line quern_gen.go:5793:1
+//line quern_gen.go:5788:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -5836,7 +5831,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 	}
 }
 
-//line quern_gen.go:5840:1
+//line quern_gen.go:5835:1
 func quernPlainBlur(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
@@ -5874,7 +5869,7 @@ func quernHostBlur(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:5878:1
+//line quern_gen.go:5873:1
 func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, threadZ int) {
 	if !(threadY == 0 && threadZ == 0) {
 		return
@@ -5893,7 +5888,7 @@ func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, thr
 }
 
 //go:noinline
-//line quern_gen.go:5897:1
+//line quern_gen.go:5892:1
 func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && len(x)-1 >= -1<<61 && len(x)-1 <= 1<<61 {
 		firstX2 := max(1-base, 0)
@@ -5925,7 +5920,7 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 	}
 }
 
-//line quern_gen.go:5929:1
+//line quern_gen.go:5924:1
 func quernPlainTimed(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
@@ -6018,7 +6013,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	}
 }
 
-//line quern_gen.go:6022:1
+//line quern_gen.go:6017:1
 func quernPlainIncrement(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
@@ -6075,7 +6070,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 //line options.go:14:70000
 }
 
-//line quern_gen.go:6079:1
+//line quern_gen.go:6074:1
 func quernPlainMagnitudes(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
@@ -6139,7 +6134,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, width int)
 //line options.go:23:70000
 }
 
-//line quern_gen.go:6143:1
+//line quern_gen.go:6138:1
 func quernPlainColumnSums(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
@@ -6231,7 +6226,7 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 //line options.go:38:70000
 }
 
-//line quern_gen.go:6235:1
+//line quern_gen.go:6230:1
 func quernPlainPolynomials(r *host2.Run) {
 	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
@@ -6284,7 +6279,7 @@ func quernHostPolynomials(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6288:1
+//line quern_gen.go:6283:1
 func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		if count <= 0 {
@@ -6354,7 +6349,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, 
 //line options.go:54:70000
 }
 
-//line quern_gen.go:6358:1
+//line quern_gen.go:6353:1
 func quernPlainTrace(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
@@ -6425,7 +6420,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX, co
 //line output.go:13:80000
 }
 
-//line quern_gen.go:6429:1
+//line quern_gen.go:6424:1
 func quernPlainRoots(r *host2.Run) {
 	v0 := host2.Slice[float64](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
@@ -6498,7 +6493,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 //line output.go:23:80000
 }
 
-//line quern_gen.go:6502:1
+//line quern_gen.go:6497:1
 func quernPlainDecode(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
@@ -6583,7 +6578,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 //line output.go:39:80000
 }
 
-//line quern_gen.go:6587:1
+//line quern_gen.go:6582:1
 func quernPlainPiHits(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
@@ -6720,7 +6715,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, width
 //line random.go:24:90000
 }
 
-//line quern_gen.go:6724:1
+//line quern_gen.go:6719:1
 func quernPlainNoise(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
@@ -6772,7 +6767,7 @@ func quernHostNoise(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:6776:1
+//line quern_gen.go:6771:1
 func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		if count <= 0 {
@@ -6827,7 +6822,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 //line random.go:36:90000
 }
 
-//line quern_gen.go:6831:1
+//line quern_gen.go:6826:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -7476,7 +7471,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 //line random.go:45:90000
 }
 
-//line quern_gen.go:7480:1
+//line quern_gen.go:7475:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -7682,7 +7677,7 @@ func quernHostTensorProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:7686:1
+//line quern_gen.go:7681:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first:])
 	for threadX := range 128 {
@@ -7695,7 +7690,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7699:1
+//line quern_gen.go:7694:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -7717,7 +7712,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 }
 
 //go:noinline
-//line quern_gen.go:7721:1
+//line quern_gen.go:7716:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first3:])
 	for threadX := range 128 {
@@ -7737,7 +7732,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 }
 
 //go:noinline
-//line quern_gen.go:7741:1
+//line quern_gen.go:7736:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := (*[128]uint32)(words[first4:])
 	wordRow2 := (*[128]uint32)(words2[first4:])
@@ -7769,7 +7764,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 }
 
 //go:noinline
-//line quern_gen.go:7773:1
+//line quern_gen.go:7768:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
 	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
@@ -7808,7 +7803,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7812:1
+//line quern_gen.go:7807:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
 	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
@@ -7845,7 +7840,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7849:1
+//line quern_gen.go:7844:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
 	sumRow5 := (*[128]float32)(sums6[first7:])
@@ -7866,7 +7861,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 }
 
 //go:noinline
-//line quern_gen.go:7870:1
+//line quern_gen.go:7865:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first8:])
 	for threadX := range 128 {
@@ -7931,7 +7926,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:36:100000
 }
 
-//line quern_gen.go:7935:1
+//line quern_gen.go:7930:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -8097,7 +8092,7 @@ func quernHostSimilarities(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8101:1
+//line quern_gen.go:8096:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first:])
@@ -8114,7 +8109,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:8118:1
+//line quern_gen.go:8113:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8128,7 +8123,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vect
 }
 
 //go:noinline
-//line quern_gen.go:8132:1
+//line quern_gen.go:8127:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := (*[32]*[16]int8)(givens[first3:])
 	for threadX := range 32 {
@@ -8147,7 +8142,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[
 }
 
 //go:noinline
-//line quern_gen.go:8151:1
+//line quern_gen.go:8146:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := (*[32]uint32)(words[first4:])
 	wordRow2 := (*[32]uint32)(words2[first4:])
@@ -8178,7 +8173,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-//line quern_gen.go:8182:1
+//line quern_gen.go:8177:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first5:])
 	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
@@ -8217,7 +8212,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:8221:1
+//line quern_gen.go:8216:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
 	aRow := (*[32]kernel.MatrixA[int8])(as[first6:])
@@ -8256,7 +8251,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8260:1
+//line quern_gen.go:8255:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
@@ -8285,7 +8280,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-//line quern_gen.go:8289:1
+//line quern_gen.go:8284:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], c []int32) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first8:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first8:])
@@ -8329,7 +8324,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:62:100000
 }
 
-//line quern_gen.go:8333:1
+//line quern_gen.go:8328:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -8494,7 +8489,7 @@ func quernHostMoments(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8498:1
+//line quern_gen.go:8493:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first:])
@@ -8511,7 +8506,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 }
 
 //go:noinline
-//line quern_gen.go:8515:1
+//line quern_gen.go:8510:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8525,7 +8520,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, 
 }
 
 //go:noinline
-//line quern_gen.go:8529:1
+//line quern_gen.go:8524:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := (*[32]*[8]kernel.Float16)(givens[first3:])
 	for threadX := range 32 {
@@ -8544,7 +8539,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, til
 }
 
 //go:noinline
-//line quern_gen.go:8548:1
+//line quern_gen.go:8543:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := (*[32]uint32)(words[first4:])
 	wordRow2 := (*[32]uint32)(words2[first4:])
@@ -8575,7 +8570,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 }
 
 //go:noinline
-//line quern_gen.go:8579:1
+//line quern_gen.go:8574:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first5:])
 	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
@@ -8614,7 +8609,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 }
 
 //go:noinline
-//line quern_gen.go:8618:1
+//line quern_gen.go:8613:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
 	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first6:])
@@ -8653,7 +8648,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 }
 
 //go:noinline
-//line quern_gen.go:8657:1
+//line quern_gen.go:8652:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
@@ -8682,7 +8677,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 }
 
 //go:noinline
-//line quern_gen.go:8686:1
+//line quern_gen.go:8681:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], c []float32) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first8:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first8:])
@@ -8726,7 +8721,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 //line tensor.go:85:100000
 }
 
-//line quern_gen.go:8730:1
+//line quern_gen.go:8725:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -8871,7 +8866,7 @@ func quernHostSmallProduct(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:8875:1
+//line quern_gen.go:8870:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first:])
 	for threadX := range 32 {
@@ -8884,7 +8879,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8888:1
+//line quern_gen.go:8883:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first2:])
 	for threadX := range 32 {
@@ -8924,7 +8919,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 }
 
 //go:noinline
-//line quern_gen.go:8928:1
+//line quern_gen.go:8923:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first3:])
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first3:])
@@ -8979,7 +8974,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:8983:1
+//line quern_gen.go:8978:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first4:])
 	sumRow2 := (*[32]float32)(sums2[first4:])
@@ -9000,7 +8995,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 }
 
 //go:noinline
-//line quern_gen.go:9004:1
+//line quern_gen.go:8999:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first5:])
 	for threadX := range 32 {
@@ -9035,7 +9030,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:101:100000
 }
 
-//line quern_gen.go:9039:1
+//line quern_gen.go:9034:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -9142,7 +9137,7 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 //line texture.go:17:110000
 }
 
-//line quern_gen.go:9146:1
+//line quern_gen.go:9141:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -9205,7 +9200,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 //line texture.go:27:110000
 }
 
-//line quern_gen.go:9209:1
+//line quern_gen.go:9204:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -9279,7 +9274,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int
 //line types.go:17:120000
 }
 
-//line quern_gen.go:9283:1
+//line quern_gen.go:9278:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -9370,7 +9365,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 //line types.go:30:120000
 }
 
-//line quern_gen.go:9374:1
+//line quern_gen.go:9369:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -9481,7 +9476,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 //line types.go:47:120000
 }
 
-//line quern_gen.go:9485:1
+//line quern_gen.go:9480:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
@@ -9551,7 +9546,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9555:1
+//line quern_gen.go:9550:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
@@ -9621,7 +9616,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9625:1
+//line quern_gen.go:9620:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
@@ -9691,7 +9686,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 //line types.go:60:120000
 }
 
-//line quern_gen.go:9695:1
+//line quern_gen.go:9690:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -9792,7 +9787,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 //line types.go:77:120000
 }
 
-//line quern_gen.go:9796:1
+//line quern_gen.go:9791:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -9902,7 +9897,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 //line types.go:82:120000
 }
 
-//line quern_gen.go:9906:1
+//line quern_gen.go:9901:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -9974,7 +9969,7 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 //line types.go:91:120000
 }
 
-//line quern_gen.go:9978:1
+//line quern_gen.go:9973:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -10066,7 +10061,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 //line types.go:102:120000
 }
 
-//line quern_gen.go:10070:1
+//line quern_gen.go:10065:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -10152,7 +10147,7 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10156:1
+//line quern_gen.go:10151:1
 func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k, t5, t52, t53 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10372,7 +10367,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10376:1
+//line quern_gen.go:10371:1
 func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k2 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10460,7 +10455,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 }
 
 //go:noinline
-//line quern_gen.go:10464:1
+//line quern_gen.go:10459:1
 func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -10507,7 +10502,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 //line types.go:131:120000
 }
 
-//line quern_gen.go:10511:1
+//line quern_gen.go:10506:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -10574,7 +10569,7 @@ func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 }
 
 //go:noinline
-//line quern_gen.go:10578:1
+//line quern_gen.go:10573:1
 func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, k, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10624,7 +10619,7 @@ func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 }
 
 //go:noinline
-//line quern_gen.go:10628:1
+//line quern_gen.go:10623:1
 func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
@@ -10719,7 +10714,7 @@ func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 //line types.go:166:120000
 }
 
-//line quern_gen.go:10723:1
+//line quern_gen.go:10718:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -10788,7 +10783,7 @@ func quernHostWarpSums(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:10792:1
+//line quern_gen.go:10787:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32, count int, same bool) {
 	vRow := vs[first:][:dimX]
 	if same {
@@ -10834,7 +10829,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 }
 
 //go:noinline
-//line quern_gen.go:10838:1
+//line quern_gen.go:10833:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
@@ -10844,7 +10839,7 @@ func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s
 }
 
 //go:noinline
-//line quern_gen.go:10848:1
+//line quern_gen.go:10843:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32, count2 int, same2 bool) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -10922,7 +10917,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 //line warp.go:23:130000
 }
 
-//line quern_gen.go:10926:1
+//line quern_gen.go:10921:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -11092,7 +11087,7 @@ func quernHostBlockSum(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11096:1
+//line quern_gen.go:11091:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30:130000
@@ -11101,7 +11096,7 @@ func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 }
 
 //go:noinline
-//line quern_gen.go:11105:1
+//line quern_gen.go:11100:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, at2, at3, at4 int) {
 	sRow := (*[256]float32)(ss[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
@@ -11149,7 +11144,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, 
 }
 
 //go:noinline
-//line quern_gen.go:11153:1
+//line quern_gen.go:11148:1
 func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []float32) {
 	sRow := (*[256]float32)(ss[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
@@ -11194,7 +11189,7 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []floa
 }
 
 //go:noinline
-//line quern_gen.go:11198:1
+//line quern_gen.go:11193:1
 func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
 	reduceAddRow := (*[256]float32)(reduceAdds[first4:])
 	for threadX := range 256 {
@@ -11214,7 +11209,7 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 }
 
 //go:noinline
-//line quern_gen.go:11218:1
+//line quern_gen.go:11213:1
 func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float32, startX int) {
 	pRow := ps[at5:][:n]
 	for lane := range n {
@@ -11236,7 +11231,7 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float
 }
 
 //go:noinline
-//line quern_gen.go:11240:1
+//line quern_gen.go:11235:1
 func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
 	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
@@ -11248,7 +11243,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
 //line warp.go:48:130000
 }
 
-//line quern_gen.go:11252:1
+//line quern_gen.go:11247:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -11321,7 +11316,7 @@ func quernHostCompact(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11325:1
+//line quern_gen.go:11320:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32, count2 int, same bool) {
 	keepRow := keeps[first:][:dimX]
 	if same {
@@ -11355,7 +11350,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 }
 
 //go:noinline
-//line quern_gen.go:11359:1
+//line quern_gen.go:11354:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -11387,7 +11382,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 }
 
 //go:noinline
-//line quern_gen.go:11391:1
+//line quern_gen.go:11386:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base, count3 int, same2 bool) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -11445,7 +11440,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 //line warp.go:69:130000
 }
 
-//line quern_gen.go:11449:1
+//line quern_gen.go:11444:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -11561,7 +11556,7 @@ func quernHostShuffles(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11565:1
+//line quern_gen.go:11560:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := (*[32]int32)(vs[first:])
 	oRow := (*[32][]int32)(os[first:])
@@ -11621,7 +11616,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 }
 
 //go:noinline
-//line quern_gen.go:11625:1
+//line quern_gen.go:11620:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := (*[32]int32)(vs[first2:])
 	oRow := (*[32][]int32)(os[first2:])
@@ -11644,7 +11639,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11648:1
+//line quern_gen.go:11643:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := (*[32]int32)(vs[first3:])
 	oRow := (*[32][]int32)(os[first3:])
@@ -11667,7 +11662,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11671:1
+//line quern_gen.go:11666:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := (*[32]int32)(vs[first4:])
 	oRow := (*[32][]int32)(os[first4:])
@@ -11690,7 +11685,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11694:1
+//line quern_gen.go:11689:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := (*[32]int32)(vs[first5:])
 	oRow := (*[32][]int32)(os[first5:])
@@ -11720,7 +11715,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 }
 
 //go:noinline
-//line quern_gen.go:11724:1
+//line quern_gen.go:11719:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := (*[32][]int32)(os[first6:])
 	shuffleRow2 := (*[32]int32)(shuffles2[first6:])
@@ -11735,7 +11730,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 //line warp.go:81:130000
 }
 
-//line quern_gen.go:11739:1
+//line quern_gen.go:11734:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -11881,7 +11876,7 @@ func quernHostAgreements(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:11885:1
+//line quern_gen.go:11880:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := (*[64]uint32)(givens[first:])
 	if base >= 0 && 64 <= len(keys)-base {
@@ -11908,7 +11903,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 }
 
 //go:noinline
-//line quern_gen.go:11912:1
+//line quern_gen.go:11907:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := (*[64]uint32)(matchAnys[first2:])
 	givenRow2 := (*[64]uint32)(givens2[first2:])
@@ -11954,7 +11949,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 }
 
 //go:noinline
-//line quern_gen.go:11958:1
+//line quern_gen.go:11953:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := (*[64]bool)(matchAlls[first3:])
 	givenRow3 := (*[64]bool)(givens3[first3:])
@@ -11995,7 +11990,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 }
 
 //go:noinline
-//line quern_gen.go:11999:1
+//line quern_gen.go:11994:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
@@ -12005,7 +12000,7 @@ func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-//line quern_gen.go:12009:1
+//line quern_gen.go:12004:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
@@ -12022,7 +12017,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32,
 }
 
 //go:noinline
-//line quern_gen.go:12026:1
+//line quern_gen.go:12021:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -12036,7 +12031,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-//line quern_gen.go:12040:1
+//line quern_gen.go:12035:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -12051,7 +12046,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 //line warp.go:92:130000
 }
 
-//line quern_gen.go:12055:1
+//line quern_gen.go:12050:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -12175,7 +12170,7 @@ func quernHostBounds(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12179:1
+//line quern_gen.go:12174:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := (*[32]uint32)(vs[first:])
 	if 32 <= len(x) {
@@ -12200,7 +12195,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-//line quern_gen.go:12204:1
+//line quern_gen.go:12199:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
@@ -12210,7 +12205,7 @@ func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:12214:1
+//line quern_gen.go:12209:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := (*[32]uint32)(t2s[first3:])
 	reduceMaxRow := (*[32]uint32)(reduceMaxs[first3:])
@@ -12235,7 +12230,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 }
 
 //go:noinline
-//line quern_gen.go:12239:1
+//line quern_gen.go:12234:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
@@ -12245,7 +12240,7 @@ func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32
 }
 
 //go:noinline
-//line quern_gen.go:12249:1
+//line quern_gen.go:12244:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
@@ -12255,7 +12250,7 @@ func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32)
 }
 
 //go:noinline
-//line quern_gen.go:12259:1
+//line quern_gen.go:12254:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := (*[32]uint32)(t6s[first6:])
 	t8Row := (*[32]uint32)(t8s[first6:])
@@ -12287,7 +12282,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 }
 
 //go:noinline
-//line quern_gen.go:12291:1
+//line quern_gen.go:12286:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := (*[32]uint32)(lows[first7:])
 	highRow := (*[32]uint32)(highs[first7:])
@@ -12350,7 +12345,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 //line warp.go:105:130000
 }
 
-//line quern_gen.go:12354:1
+//line quern_gen.go:12349:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -12401,7 +12396,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-//line quern_gen.go:12405:1
+//line quern_gen.go:12400:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	if base >= 0 && 128 <= len(x)-base {
 		row2 := (*[128]int32)(x[base:])
@@ -12428,7 +12423,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 //line warp.go:116:130000
 }
 
-//line quern_gen.go:12432:1
+//line quern_gen.go:12427:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -12487,7 +12482,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 }
 
 //go:noinline
-//line quern_gen.go:12491:1
+//line quern_gen.go:12486:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := (*[64]float32)(givens[first:])
 	for threadX := range 64 {
@@ -12502,7 +12497,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 }
 
 //go:noinline
-//line quern_gen.go:12506:1
+//line quern_gen.go:12501:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := (*[64]float32)(reduceAdds[first2:])
 	for threadX := range 64 {
@@ -12522,7 +12517,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 }
 
 //go:noinline
-//line quern_gen.go:12526:1
+//line quern_gen.go:12521:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -12553,11 +12548,12 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 //line actor.go:27:140000
 }
 
-//line quern_gen.go:12557:1
+//line quern_gen.go:12552:1
 func quernHostLongerReduceParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
 	out := host2.Slice[kernel.Vec2[float32]](r, 2)
+	size := 4 * part
 	counts := host2.Scratch[int](r, 0, r.BlockDim.Count())
 	counts2 := host2.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
@@ -12576,503 +12572,564 @@ func quernHostLongerReduceParts(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
-		count := min(part, len(in)-first)
+		count := min(size, len(in)-4*first)
 		vectors := count / 4
 		base := 4 * vectors
-		base2 := min(vectors, 256)
+		base2 := 4 * first
+		base3 := min(vectors, 256)
 		left := count - 4*vectors
-		base3 := first + 4*vectors
+		base4 := 4*first + 4*vectors
 		switch {
 		default:
-//line quern.dev/algo/internal/template/reduce.go:25:150000
+//line quern.dev/algo/internal/template/reduce.go:45:150000
 			if count <= 0 {
-//line quern.dev/algo/internal/template/reduce.go:26:150000
+//line quern.dev/algo/internal/template/reduce.go:46:150000
 				break
-//line quern.dev/algo/internal/template/reduce.go:27:150000
+//line quern.dev/algo/internal/template/reduce.go:47:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:28:150000
+//line quern.dev/algo/internal/template/reduce.go:48:150000
 			for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:29:150000
+//line quern.dev/algo/internal/template/reduce.go:49:150000
 				for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:30:150000
+//line quern.dev/algo/internal/template/reduce.go:50:150000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:31:150000
+//line quern.dev/algo/internal/template/reduce.go:51:150000
 					first2 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:32:150000
-					quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, left, base3)
-//line quern.dev/algo/internal/template/reduce.go:33:150000
+//line quern.dev/algo/internal/template/reduce.go:52:150000
+					quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+//line quern.dev/algo/internal/template/reduce.go:53:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:34:150000
+//line quern.dev/algo/internal/template/reduce.go:54:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:35:150000
+//line quern.dev/algo/internal/template/reduce.go:55:150000
 			switch {
-//line quern.dev/algo/internal/template/reduce.go:36:150000
+//line quern.dev/algo/internal/template/reduce.go:56:150000
 			default:
-//line quern.dev/algo/internal/template/reduce.go:164:150000
-				if group == 1 {
-//line quern.dev/algo/internal/template/reduce.go:165:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:166:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-							first3 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-							quernRow2LongerReduceParts(r, vs, first3, results)
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-						}
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-					break
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-				d = 1
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-				for ; d < 32; d *= 2 {
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-					if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-						r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-					t23 = d
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-							first4 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-							quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
-//line quern.dev/algo/internal/template/reduce.go:173:150000
-						}
-//line quern.dev/algo/internal/template/reduce.go:174:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:175:150000
-					host2.ShuffleDown(shuffleDowns2, givens, t23)
-//line quern.dev/algo/internal/template/reduce.go:176:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:177:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:178:150000
-							first5 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:179:150000
-							quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-//line quern.dev/algo/internal/template/reduce.go:180:150000
-						}
-//line quern.dev/algo/internal/template/reduce.go:181:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:182:150000
-					host2.ShuffleDown(shuffleDowns3, givens2, t23)
-//line quern.dev/algo/internal/template/reduce.go:183:150000
-					start := 2*d - 1
-//line quern.dev/algo/internal/template/reduce.go:184:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:185:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:186:150000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:187:150000
-							first6 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:188:150000
-							quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-//line quern.dev/algo/internal/template/reduce.go:189:150000
-						}
-//line quern.dev/algo/internal/template/reduce.go:190:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:191:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:192:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:193:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:194:150000
-						first7 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:195:150000
-						quernRow6LongerReduceParts(r, vs, first7, results)
-//line quern.dev/algo/internal/template/reduce.go:196:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:197
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:201:150000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line quern.dev/algo/internal/template/reduce.go:202:150000
-					first8 := (threadZ*1 + threadY) * 256
+				if group == 1 {
 //line quern.dev/algo/internal/template/reduce.go:203:150000
-					quernRow7LongerReduceParts(r, results, first8, vs2, partial)
+					for threadZ := range 1 {
 //line quern.dev/algo/internal/template/reduce.go:204:150000
+						for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:205:150000
+							first3 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+							quernRow2LongerReduceParts(r, vs, first3, results)
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+						}
+//line quern.dev/algo/internal/template/reduce.go:208:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+					break
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 				}
 //line quern.dev/algo/internal/template/reduce.go:205:150000
-			}
+				d = 1
 //line quern.dev/algo/internal/template/reduce.go:206:150000
-			for threadZ := range 1 {
+				for ; d < 32; d *= 2 {
 //line quern.dev/algo/internal/template/reduce.go:207:150000
-				for threadY := range 1 {
+					if r.Halted() {
+//line quern.dev/algo/internal/template/reduce.go:205:150000
+						r.Halt()
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+					t23 = d
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+					for threadZ := range 1 {
 //line quern.dev/algo/internal/template/reduce.go:208:150000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						for threadY := range 1 {
 //line quern.dev/algo/internal/template/reduce.go:209:150000
-					first9 := (threadZ*1 + threadY) * 256
+							first4 := (threadZ*1 + threadY) * 256
 //line quern.dev/algo/internal/template/reduce.go:210:150000
-					quernRow8LongerReduceParts(r, counts, first9, vs2, partial, out, blockX)
+							quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
 //line quern.dev/algo/internal/template/reduce.go:211:150000
-				}
+						}
 //line quern.dev/algo/internal/template/reduce.go:212:150000
-			}
+					}
 //line quern.dev/algo/internal/template/reduce.go:213:150000
-		}
+					host2.ShuffleDown(shuffleDowns2, givens, t23)
 //line quern.dev/algo/internal/template/reduce.go:214:150000
-	}
+					for threadZ := range 1 {
 //line quern.dev/algo/internal/template/reduce.go:215:150000
+						for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:216:150000
+							first5 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:217:150000
+							quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+//line quern.dev/algo/internal/template/reduce.go:218:150000
+						}
+//line quern.dev/algo/internal/template/reduce.go:219:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:220:150000
+					host2.ShuffleDown(shuffleDowns3, givens2, t23)
+//line quern.dev/algo/internal/template/reduce.go:221:150000
+					start := 2*d - 1
+//line quern.dev/algo/internal/template/reduce.go:222:150000
+					for threadZ := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:223:150000
+						for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:224:150000
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/algo/internal/template/reduce.go:225:150000
+							first6 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:226:150000
+							quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
+//line quern.dev/algo/internal/template/reduce.go:227:150000
+						}
+//line quern.dev/algo/internal/template/reduce.go:228:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:229:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:230
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first7 := (threadZ*1 + threadY) * 256
+						quernRow6LongerReduceParts(r, vs, first7, results)
+					}
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow7LongerReduceParts(r, results, first8, vs2, partial)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first9 := (threadZ*1 + threadY) * 256
+					quernRow8LongerReduceParts(r, counts, first9, vs2, partial, out, blockX)
+				}
+			}
+		}
+	}
 }
 
 //go:noinline
-//line quern_gen.go:12735:1
-func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first, base, count, base2, left, base3 int) {
+//line quern_gen.go:12712:1
+func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first, base, count, base2, base3, left, base4 int) {
 	countRow := (*[256]int)(counts[first2:])
 	countRow2 := (*[256]int)(counts2[first2:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
-	if base3 >= 0 && 256 <= len(in)-base3 {
-		row := (*[256]kernel.Vec2[float32])(in[base3:])
+	if base4 >= 0 && 256 <= len(in)-base4 {
+		row := (*[256]kernel.Vec2[float32])(in[base4:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			t1 := first + 4*threadX
+			t2 := first + threadX
 			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:30:150000
+//line quern.dev/algo/internal/template/reduce.go:50:150000
 			sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:31:150000
+//line quern.dev/algo/internal/template/reduce.go:51:150000
 			if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:32:150000
-				t2 := in[t1:]
-//line quern.dev/algo/internal/template/reduce.go:32:150000
-				v := *(*[4]kernel.Vec2[float32])(t2)
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-				t3 := v[0]
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-				t4 := v[1]
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-				result0 := longer(t3, t4)
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-				t6 := result0
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-				t7 := v[2]
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-				t8 := v[3]
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-				result02 := longer(t7, t8)
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-				t10 := result02
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-				result03 := longer(t6, t10)
-//line quern.dev/algo/internal/template/reduce.go:34:150000
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_0 := in[t2*4]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_1 := in[t2*4+1]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_2 := in[t2*4+2]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_3 := in[t2*4+3]
+//line quern.dev/algo/internal/template/reduce.go:24:150000
+				v_02 := v_0
+//line quern.dev/algo/internal/template/reduce.go:25:150000
+				v_12 := v_1
+//line quern.dev/algo/internal/template/reduce.go:26:150000
+				v_22 := v_2
+//line quern.dev/algo/internal/template/reduce.go:27:150000
+				v_32 := v_3
+//line quern.dev/algo/internal/template/reduce.go:52:150000
+				v_03 := v_02
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+				v_13 := v_12
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+				v_23 := v_22
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+				v_33 := v_32
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+				t4 := v_03
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+				t5 := v_13
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+				result0 := longer(t4, t5)
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+				t7 := result0
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+				t8 := v_23
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+				t9 := v_33
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+				result02 := longer(t8, t9)
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+				t11 := result02
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+				result03 := longer(t7, t11)
+//line quern.dev/algo/internal/template/reduce.go:54:150000
 				sum = result03
-//line quern.dev/algo/internal/template/reduce.go:34:150000
+//line quern.dev/algo/internal/template/reduce.go:54:150000
 				for j := threadX + 256; j < vectors; j += 256 {
-//line quern.dev/algo/internal/template/reduce.go:35:150000
+//line quern.dev/algo/internal/template/reduce.go:55:150000
 					if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:34:150000
+//line quern.dev/algo/internal/template/reduce.go:54:150000
 						r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:35:150000
+//line quern.dev/algo/internal/template/reduce.go:55:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-					t12 := first + 4*j
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-					t13 := in[t12:]
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-					v2 := *(*[4]kernel.Vec2[float32])(t13)
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-					t14 := sum
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-					t15 := v2[0]
-//line quern.dev/algo/internal/template/reduce.go:38:150000
-					t16 := v2[1]
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-					result04 := longer(t15, t16)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-					t18 := result04
-//line quern.dev/algo/internal/template/reduce.go:38:150000
-					t19 := v2[2]
-//line quern.dev/algo/internal/template/reduce.go:39:150000
-					t20 := v2[3]
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-					result05 := longer(t19, t20)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-					t22 := result05
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-					result06 := longer(t18, t22)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-					t24 := result06
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-					result07 := longer(t14, t24)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+					t14 := first + j
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_04 := in[t14*4]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_14 := in[t14*4+1]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_24 := in[t14*4+2]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_34 := in[t14*4+3]
+//line quern.dev/algo/internal/template/reduce.go:24:150000
+					v_05 := v_04
+//line quern.dev/algo/internal/template/reduce.go:25:150000
+					v_15 := v_14
+//line quern.dev/algo/internal/template/reduce.go:26:150000
+					v_25 := v_24
+//line quern.dev/algo/internal/template/reduce.go:27:150000
+					v_35 := v_34
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+					v_06 := v_05
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+					v_16 := v_15
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+					v_26 := v_25
+//line quern.dev/algo/internal/template/reduce.go:58:150000
+					v_36 := v_35
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+					t16 := sum
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+					t17 := v_06
+//line quern.dev/algo/internal/template/reduce.go:58:150000
+					t18 := v_16
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+					result04 := longer(t17, t18)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+					t20 := result04
+//line quern.dev/algo/internal/template/reduce.go:58:150000
+					t21 := v_26
+//line quern.dev/algo/internal/template/reduce.go:59:150000
+					t22 := v_36
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+					result05 := longer(t21, t22)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+					t24 := result05
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+					result06 := longer(t20, t24)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+					t26 := result06
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+					result07 := longer(t16, t26)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
 					sum = result07
-//line quern.dev/algo/internal/template/reduce.go:38:150000
+//line quern.dev/algo/internal/template/reduce.go:58:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:39:150000
+//line quern.dev/algo/internal/template/reduce.go:59:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:40:150000
+//line quern.dev/algo/internal/template/reduce.go:60:150000
 			if j2 < count {
-//line quern.dev/algo/internal/template/reduce.go:41:150000
-				v3 := row[threadX]
-//line quern.dev/algo/internal/template/reduce.go:42:150000
+//line quern.dev/algo/internal/template/reduce.go:61:150000
+				v := row[threadX]
+//line quern.dev/algo/internal/template/reduce.go:62:150000
 				if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:42:150000
-					t26 := sum
-//line quern.dev/algo/internal/template/reduce.go:43:150000
-					t27 := v3
-//line quern.dev/algo/internal/template/reduce.go:42:150000
-					result08 := longer(t26, t27)
-//line quern.dev/algo/internal/template/reduce.go:43:150000
+//line quern.dev/algo/internal/template/reduce.go:62:150000
+					t28 := sum
+//line quern.dev/algo/internal/template/reduce.go:63:150000
+					t29 := v
+//line quern.dev/algo/internal/template/reduce.go:62:150000
+					result08 := longer(t28, t29)
+//line quern.dev/algo/internal/template/reduce.go:63:150000
 					sum = result08
-//line quern.dev/algo/internal/template/reduce.go:44:150000
+//line quern.dev/algo/internal/template/reduce.go:64:150000
 				} else {
-//line quern.dev/algo/internal/template/reduce.go:44:150000
-					sum = v3
-//line quern.dev/algo/internal/template/reduce.go:45:150000
+//line quern.dev/algo/internal/template/reduce.go:64:150000
+					sum = v
+//line quern.dev/algo/internal/template/reduce.go:65:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:46:150000
+//line quern.dev/algo/internal/template/reduce.go:66:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:47:150000
-			active := base2
-//line quern.dev/algo/internal/template/reduce.go:48:150000
+//line quern.dev/algo/internal/template/reduce.go:67:150000
+			active := base3
+//line quern.dev/algo/internal/template/reduce.go:68:150000
 			if vectors == 0 {
-//line quern.dev/algo/internal/template/reduce.go:49:150000
+//line quern.dev/algo/internal/template/reduce.go:69:150000
 				active = count
-//line quern.dev/algo/internal/template/reduce.go:50:150000
+//line quern.dev/algo/internal/template/reduce.go:70:150000
 			} else {
-//line quern.dev/algo/internal/template/reduce.go:50:150000
+//line quern.dev/algo/internal/template/reduce.go:70:150000
 				if left > active {
-//line quern.dev/algo/internal/template/reduce.go:51:150000
+//line quern.dev/algo/internal/template/reduce.go:71:150000
 					active = left
-//line quern.dev/algo/internal/template/reduce.go:52:150000
+//line quern.dev/algo/internal/template/reduce.go:72:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:53:150000
+//line quern.dev/algo/internal/template/reduce.go:73:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:53:150000
+//line quern.dev/algo/internal/template/reduce.go:73:150000
 			count2 := active
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-			v4 := sum
-//line quern.dev/algo/internal/template/reduce.go:147:150000
+//line quern.dev/algo/internal/template/reduce.go:74:150000
+			v2 := sum
+//line quern.dev/algo/internal/template/reduce.go:185:150000
 			count3 := count2 - threadX + (threadX+first2)&31
-//line quern.dev/algo/internal/template/reduce.go:148:150000
-			v5 := v4
-//line quern.dev/algo/internal/template/reduce.go:149:150000
+//line quern.dev/algo/internal/template/reduce.go:186:150000
+			v3 := v2
+//line quern.dev/algo/internal/template/reduce.go:187:150000
 			countRow[threadX] = count2
-//line quern.dev/algo/internal/template/reduce.go:150:150000
+//line quern.dev/algo/internal/template/reduce.go:188:150000
 			countRow2[threadX] = count3
-//line quern.dev/algo/internal/template/reduce.go:151:150000
-			vRow[threadX] = v5
-//line quern.dev/algo/internal/template/reduce.go:152:150000
+//line quern.dev/algo/internal/template/reduce.go:189:150000
+			vRow[threadX] = v3
+//line quern.dev/algo/internal/template/reduce.go:190:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:153:150000
+//line quern.dev/algo/internal/template/reduce.go:191:150000
 		return
-//line quern.dev/algo/internal/template/reduce.go:154:150000
+//line quern.dev/algo/internal/template/reduce.go:192:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:155:150000
+//line quern.dev/algo/internal/template/reduce.go:193:150000
 	for threadX := range 256 {
-//line quern.dev/algo/internal/template/reduce.go:156:150000
+//line quern.dev/algo/internal/template/reduce.go:194:150000
 		r.ThreadIdx.X = threadX
-//line quern.dev/algo/internal/template/reduce.go:157:150000
-		t1 := first + 4*threadX
-//line quern.dev/algo/internal/template/reduce.go:158:150000
+//line quern.dev/algo/internal/template/reduce.go:195:150000
+		t2 := first + threadX
+//line quern.dev/algo/internal/template/reduce.go:196:150000
 		j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:30:150000
+//line quern.dev/algo/internal/template/reduce.go:50:150000
 		sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:31:150000
-		if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:32:150000
-			t2 := in[t1:]
-//line quern.dev/algo/internal/template/reduce.go:32:150000
-			v := *(*[4]kernel.Vec2[float32])(t2)
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-			t3 := v[0]
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-			t4 := v[1]
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-			result0 := longer(t3, t4)
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-			t6 := result0
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-			t7 := v[2]
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-			t8 := v[3]
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-			result02 := longer(t7, t8)
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-			t10 := result02
-//line quern.dev/algo/internal/template/reduce.go:33:150000
-			result03 := longer(t6, t10)
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-			sum = result03
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-			for j := threadX + 256; j < vectors; j += 256 {
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:34:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-				t12 := first + 4*j
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-				t13 := in[t12:]
-//line quern.dev/algo/internal/template/reduce.go:35:150000
-				v2 := *(*[4]kernel.Vec2[float32])(t13)
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-				t14 := sum
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-				t15 := v2[0]
-//line quern.dev/algo/internal/template/reduce.go:38:150000
-				t16 := v2[1]
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-				result04 := longer(t15, t16)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-				t18 := result04
-//line quern.dev/algo/internal/template/reduce.go:38:150000
-				t19 := v2[2]
-//line quern.dev/algo/internal/template/reduce.go:39:150000
-				t20 := v2[3]
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-				result05 := longer(t19, t20)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-				t22 := result05
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-				result06 := longer(t18, t22)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-				t24 := result06
-//line quern.dev/algo/internal/template/reduce.go:36:150000
-				result07 := longer(t14, t24)
-//line quern.dev/algo/internal/template/reduce.go:37:150000
-				sum = result07
-//line quern.dev/algo/internal/template/reduce.go:38:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:39:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:40:150000
-		if j2 < count {
-//line quern.dev/algo/internal/template/reduce.go:41:150000
-			v3 := in[first+j2]
-//line quern.dev/algo/internal/template/reduce.go:42:150000
-			if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:42:150000
-				t26 := sum
-//line quern.dev/algo/internal/template/reduce.go:43:150000
-				t27 := v3
-//line quern.dev/algo/internal/template/reduce.go:42:150000
-				result08 := longer(t26, t27)
-//line quern.dev/algo/internal/template/reduce.go:43:150000
-				sum = result08
-//line quern.dev/algo/internal/template/reduce.go:44:150000
-			} else {
-//line quern.dev/algo/internal/template/reduce.go:44:150000
-				sum = v3
-//line quern.dev/algo/internal/template/reduce.go:45:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:46:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:47:150000
-		active := base2
-//line quern.dev/algo/internal/template/reduce.go:48:150000
-		if vectors == 0 {
-//line quern.dev/algo/internal/template/reduce.go:49:150000
-			active = count
-//line quern.dev/algo/internal/template/reduce.go:50:150000
-		} else {
-//line quern.dev/algo/internal/template/reduce.go:50:150000
-			if left > active {
 //line quern.dev/algo/internal/template/reduce.go:51:150000
-				active = left
+		if threadX < vectors {
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+			v_0 := in[t2*4]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+			v_1 := in[t2*4+1]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+			v_2 := in[t2*4+2]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+			v_3 := in[t2*4+3]
+//line quern.dev/algo/internal/template/reduce.go:24:150000
+			v_02 := v_0
+//line quern.dev/algo/internal/template/reduce.go:25:150000
+			v_12 := v_1
+//line quern.dev/algo/internal/template/reduce.go:26:150000
+			v_22 := v_2
+//line quern.dev/algo/internal/template/reduce.go:27:150000
+			v_32 := v_3
 //line quern.dev/algo/internal/template/reduce.go:52:150000
-			}
+			v_03 := v_02
 //line quern.dev/algo/internal/template/reduce.go:53:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-		count2 := active
+			v_13 := v_12
 //line quern.dev/algo/internal/template/reduce.go:54:150000
-		v4 := sum
-//line quern.dev/algo/internal/template/reduce.go:147:150000
+			v_23 := v_22
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+			v_33 := v_32
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+			t4 := v_03
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+			t5 := v_13
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+			result0 := longer(t4, t5)
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+			t7 := result0
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+			t8 := v_23
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+			t9 := v_33
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+			result02 := longer(t8, t9)
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+			t11 := result02
+//line quern.dev/algo/internal/template/reduce.go:53:150000
+			result03 := longer(t7, t11)
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+			sum = result03
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+			for j := threadX + 256; j < vectors; j += 256 {
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+				if r.Halted() {
+//line quern.dev/algo/internal/template/reduce.go:54:150000
+					r.Halt()
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+				t14 := first + j
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_04 := in[t14*4]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_14 := in[t14*4+1]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_24 := in[t14*4+2]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_34 := in[t14*4+3]
+//line quern.dev/algo/internal/template/reduce.go:24:150000
+				v_05 := v_04
+//line quern.dev/algo/internal/template/reduce.go:25:150000
+				v_15 := v_14
+//line quern.dev/algo/internal/template/reduce.go:26:150000
+				v_25 := v_24
+//line quern.dev/algo/internal/template/reduce.go:27:150000
+				v_35 := v_34
+//line quern.dev/algo/internal/template/reduce.go:55:150000
+				v_06 := v_05
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+				v_16 := v_15
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+				v_26 := v_25
+//line quern.dev/algo/internal/template/reduce.go:58:150000
+				v_36 := v_35
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+				t16 := sum
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+				t17 := v_06
+//line quern.dev/algo/internal/template/reduce.go:58:150000
+				t18 := v_16
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+				result04 := longer(t17, t18)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+				t20 := result04
+//line quern.dev/algo/internal/template/reduce.go:58:150000
+				t21 := v_26
+//line quern.dev/algo/internal/template/reduce.go:59:150000
+				t22 := v_36
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+				result05 := longer(t21, t22)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+				t24 := result05
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+				result06 := longer(t20, t24)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+				t26 := result06
+//line quern.dev/algo/internal/template/reduce.go:56:150000
+				result07 := longer(t16, t26)
+//line quern.dev/algo/internal/template/reduce.go:57:150000
+				sum = result07
+//line quern.dev/algo/internal/template/reduce.go:58:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:59:150000
+		}
+//line quern.dev/algo/internal/template/reduce.go:60:150000
+		if j2 < count {
+//line quern.dev/algo/internal/template/reduce.go:61:150000
+			v := in[base2+j2]
+//line quern.dev/algo/internal/template/reduce.go:62:150000
+			if threadX < vectors {
+//line quern.dev/algo/internal/template/reduce.go:62:150000
+				t28 := sum
+//line quern.dev/algo/internal/template/reduce.go:63:150000
+				t29 := v
+//line quern.dev/algo/internal/template/reduce.go:62:150000
+				result08 := longer(t28, t29)
+//line quern.dev/algo/internal/template/reduce.go:63:150000
+				sum = result08
+//line quern.dev/algo/internal/template/reduce.go:64:150000
+			} else {
+//line quern.dev/algo/internal/template/reduce.go:64:150000
+				sum = v
+//line quern.dev/algo/internal/template/reduce.go:65:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:66:150000
+		}
+//line quern.dev/algo/internal/template/reduce.go:67:150000
+		active := base3
+//line quern.dev/algo/internal/template/reduce.go:68:150000
+		if vectors == 0 {
+//line quern.dev/algo/internal/template/reduce.go:69:150000
+			active = count
+//line quern.dev/algo/internal/template/reduce.go:70:150000
+		} else {
+//line quern.dev/algo/internal/template/reduce.go:70:150000
+			if left > active {
+//line quern.dev/algo/internal/template/reduce.go:71:150000
+				active = left
+//line quern.dev/algo/internal/template/reduce.go:72:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:73:150000
+		}
+//line quern.dev/algo/internal/template/reduce.go:73:150000
+		count2 := active
+//line quern.dev/algo/internal/template/reduce.go:74:150000
+		v2 := sum
+//line quern.dev/algo/internal/template/reduce.go:185:150000
 		count3 := count2 - threadX + (threadX+first2)&31
-//line quern.dev/algo/internal/template/reduce.go:148:150000
-		v5 := v4
-//line quern.dev/algo/internal/template/reduce.go:149:150000
+//line quern.dev/algo/internal/template/reduce.go:186:150000
+		v3 := v2
+//line quern.dev/algo/internal/template/reduce.go:187:150000
 		countRow[threadX] = count2
-//line quern.dev/algo/internal/template/reduce.go:150:150000
+//line quern.dev/algo/internal/template/reduce.go:188:150000
 		countRow2[threadX] = count3
-//line quern.dev/algo/internal/template/reduce.go:151:150000
-		vRow[threadX] = v5
-//line quern.dev/algo/internal/template/reduce.go:152:150000
+//line quern.dev/algo/internal/template/reduce.go:189:150000
+		vRow[threadX] = v3
+//line quern.dev/algo/internal/template/reduce.go:190:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:153:150000
+//line quern.dev/algo/internal/template/reduce.go:191:150000
 }
 
 //go:noinline
-//line quern_gen.go:13014:1
+//line quern_gen.go:13071:1
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-//line quern.dev/algo/internal/template/reduce.go:165:150000
+//line quern.dev/algo/internal/template/reduce.go:203:150000
 	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:166:150000
+//line quern.dev/algo/internal/template/reduce.go:204:150000
 }
 
 //go:noinline
-//line quern_gen.go:13024:1
+//line quern_gen.go:13081:1
 func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
-		v5 := vRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-		t17 := v5
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-		t32 := t17
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+		v3 := vRow[threadX]
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+		t1 := v3
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+		t3 := t1
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 		shuffleDown := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-		given := t32.X
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-		t3Row[threadX] = t32
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+		given := t3.X
+//line quern.dev/algo/internal/template/reduce.go:210:150000
+		t3Row[threadX] = t3
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 		givenRow[threadX] = given
-//line quern.dev/algo/internal/template/reduce.go:175:150000
+//line quern.dev/algo/internal/template/reduce.go:213:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13052:1
+//line quern_gen.go:13109:1
 func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float32)(givens2[first5:])
 	for threadX := range 256 {
-		t32 := t3Row[threadX]
+		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 		shuffleDown.X = shuffleDown2
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-		given2 := t32.Y
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+		given2 := t3.Y
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 		givenRow2[threadX] = given2
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 }
 
 //go:noinline
-//line quern_gen.go:13076:1
+//line quern_gen.go:13133:1
 func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow2 := (*[256]int)(counts2[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
@@ -13081,111 +13138,111 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shu
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
-		v5 := vRow[threadX]
+		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := (threadX + first6) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 		shuffleDown.Y = shuffleDown3
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 		other := shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 		if d < group && lane+d < count3 && lane&start == 0 {
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-			t62 := v5
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
+			t6 := v3
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 			t72 := other
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-			result09 := longer(t62, t72)
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-			v5 = result09
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
+			result09 := longer(t6, t72)
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+			v3 = result09
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:173:150000
-		vRow[threadX] = v5
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
+		vRow[threadX] = v3
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:175:150000
+//line quern.dev/algo/internal/template/reduce.go:213:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13115:1
+//line quern_gen.go:13172:1
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 }
 
 //go:noinline
-//line quern_gen.go:13125:1
+//line quern_gen.go:13182:1
 func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], first8 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32]) {
 	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:147:150000
-		v6 := result
-//line quern.dev/algo/internal/template/reduce.go:148:150000
+//line quern.dev/algo/internal/template/reduce.go:185:150000
+		v4 := result
+//line quern.dev/algo/internal/template/reduce.go:186:150000
 		if (threadX+first8)&31 == 0 {
-//line quern.dev/algo/internal/template/reduce.go:149:150000
-			partial[threadX/32] = v6
-//line quern.dev/algo/internal/template/reduce.go:150:150000
+//line quern.dev/algo/internal/template/reduce.go:187:150000
+			partial[threadX/32] = v4
+//line quern.dev/algo/internal/template/reduce.go:188:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:151:150000
-		vRow2[threadX] = v6
-//line quern.dev/algo/internal/template/reduce.go:152:150000
+//line quern.dev/algo/internal/template/reduce.go:189:150000
+		vRow2[threadX] = v4
+//line quern.dev/algo/internal/template/reduce.go:190:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:153:150000
+//line quern.dev/algo/internal/template/reduce.go:191:150000
 }
 
 //go:noinline
-//line quern_gen.go:13148:1
+//line quern_gen.go:13205:1
 func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], out []kernel.Vec2[float32], blockX int) {
 	countRow := (*[256]int)(counts[first9:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v6 := vRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:152:150000
+		v4 := vRow2[threadX]
+//line quern.dev/algo/internal/template/reduce.go:190:150000
 		if threadX == 0 {
-//line quern.dev/algo/internal/template/reduce.go:153:150000
+//line quern.dev/algo/internal/template/reduce.go:191:150000
 			for w := 1; w < (count2+32-1)/32; w++ {
-//line quern.dev/algo/internal/template/reduce.go:154:150000
-				t110 := v6
-//line quern.dev/algo/internal/template/reduce.go:154:150000
+//line quern.dev/algo/internal/template/reduce.go:192:150000
+				t12 := v4
+//line quern.dev/algo/internal/template/reduce.go:192:150000
 				t25 := partial[w]
-//line quern.dev/algo/internal/template/reduce.go:154:150000
-				result010 := longer(t110, t25)
-//line quern.dev/algo/internal/template/reduce.go:155:150000
-				v6 = result010
-//line quern.dev/algo/internal/template/reduce.go:156:150000
+//line quern.dev/algo/internal/template/reduce.go:192:150000
+				result010 := longer(t12, t25)
+//line quern.dev/algo/internal/template/reduce.go:193:150000
+				v4 = result010
+//line quern.dev/algo/internal/template/reduce.go:194:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:157:150000
+//line quern.dev/algo/internal/template/reduce.go:195:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:157:150000
-		result2 := v6
-//line quern.dev/algo/internal/template/reduce.go:53:150000
+//line quern.dev/algo/internal/template/reduce.go:195:150000
+		result2 := v4
+//line quern.dev/algo/internal/template/reduce.go:73:150000
 		sum2 := result2
-//line quern.dev/algo/internal/template/reduce.go:54:150000
+//line quern.dev/algo/internal/template/reduce.go:74:150000
 		if threadX == 0 {
-//line quern.dev/algo/internal/template/reduce.go:55:150000
+//line quern.dev/algo/internal/template/reduce.go:75:150000
 			out[blockX] = sum2
-//line quern.dev/algo/internal/template/reduce.go:56:150000
+//line quern.dev/algo/internal/template/reduce.go:76:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-		vRow2[threadX] = v6
-//line quern.dev/algo/internal/template/reduce.go:58:150000
+//line quern.dev/algo/internal/template/reduce.go:77:150000
+		vRow2[threadX] = v4
+//line quern.dev/algo/internal/template/reduce.go:78:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:59:150000
+//line quern.dev/algo/internal/template/reduce.go:79:150000
 }
 
-//line quern_gen.go:13189:1
+//line quern_gen.go:13246:1
 func quernHostLongerReduceRows(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	parts := host2.Value[int](r, 1)
@@ -13194,17 +13251,24 @@ func quernHostLongerReduceRows(r *host2.Run) {
 	in := host2.Slice[kernel.Vec2[float32]](r, 4)
 	out := host2.Slice[kernel.Vec2[float32]](r, 5)
 	tos := host2.Scratch[int](r, 0, r.BlockDim.Count())
-	counts := host2.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
-	results := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
+	var width int
+	c := int(1)
+	lanes := host2.Scratch[int](r, 1, r.BlockDim.Count())
+	counts := host2.Scratch[int](r, 2, r.BlockDim.Count())
+	vs := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
+	size := n % 4
+	size2 := part % 4
+	size3 := n / 4
+	lanes2 := host2.Scratch[int](r, 5, r.BlockDim.Count())
+	results := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
 	var d int
 	var t22 int
-	t3s := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
+	t3s := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 7, r.BlockDim.Count())
+	givens := host2.Scratch[float32](r, 10, r.BlockDim.Count())
+	shuffleDowns2 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
+	givens2 := host2.Scratch[float32](r, 11, r.BlockDim.Count())
+	shuffleDowns3 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -13212,316 +13276,505 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1LongerReduceRows(r, tos, first, counts, vs, base, group, parts, n, part, out, in)
+				quernRow1LongerReduceRows(r, tos, first, base, group)
 			}
 		}
+		r.ThreadIdx = kernel.Dim3{}
+//line quern.dev/algo/internal/template/reduce.go:87:150000
+		width = c << group
+//line quern.dev/algo/internal/template/reduce.go:88:150000
+		for threadZ := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:89:150000
+			for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:90:150000
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/algo/internal/template/reduce.go:91:150000
+				first2 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:92:150000
+				quernRow2LongerReduceRows(r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in)
+//line quern.dev/algo/internal/template/reduce.go:93:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:94:150000
+		}
+//line quern.dev/algo/internal/template/reduce.go:95:150000
 		switch {
+//line quern.dev/algo/internal/template/reduce.go:96:150000
 		default:
-//line quern.dev/algo/internal/template/reduce.go:164:150000
-			if group == 1 {
-//line quern.dev/algo/internal/template/reduce.go:165:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:166:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-						first2 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-						quernRow2LongerReduceRows(r, vs, first2, results)
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-				break
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-			d = 1
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-			for ; d < 32; d *= 2 {
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-				t22 = d
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-						first3 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-						quernRow3LongerReduceRows(r, vs, first3, t3s, shuffleDowns, givens)
-//line quern.dev/algo/internal/template/reduce.go:173:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:174:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:175:150000
-				host2.ShuffleDown(shuffleDowns2, givens, t22)
-//line quern.dev/algo/internal/template/reduce.go:176:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:177:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:178:150000
-						first4 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:179:150000
-						quernRow4LongerReduceRows(r, t3s, first4, shuffleDowns, shuffleDowns2, givens2)
-//line quern.dev/algo/internal/template/reduce.go:180:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:181:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:182:150000
-				host2.ShuffleDown(shuffleDowns3, givens2, t22)
-//line quern.dev/algo/internal/template/reduce.go:183:150000
-				start := 2*d - 1
-//line quern.dev/algo/internal/template/reduce.go:184:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:185:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:186:150000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:187:150000
-						first5 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:188:150000
-						quernRow5LongerReduceRows(r, counts, first5, vs, shuffleDowns, shuffleDowns3, d, group, start)
-//line quern.dev/algo/internal/template/reduce.go:189:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:190:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:191:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:192:150000
+//line quern.dev/algo/internal/template/reduce.go:97:150000
 			for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:193:150000
+//line quern.dev/algo/internal/template/reduce.go:98:150000
 				for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:194:150000
-					first6 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:195:150000
-					quernRow6LongerReduceRows(r, vs, first6, results)
-//line quern.dev/algo/internal/template/reduce.go:196:150000
+//line quern.dev/algo/internal/template/reduce.go:99:150000
+					first4 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:100:150000
+					quernRow3LongerReduceRows(r, lanes2, first4, width)
+//line quern.dev/algo/internal/template/reduce.go:101:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:197
+//line quern.dev/algo/internal/template/reduce.go:102:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:202:150000
+			if width == 1 {
+//line quern.dev/algo/internal/template/reduce.go:203:150000
+				for threadZ := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:204:150000
+					for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:205:150000
+						first5 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+						quernRow4LongerReduceRows(r, vs, first5, results)
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:208:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+				break
+//line quern.dev/algo/internal/template/reduce.go:210:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:205:150000
+			d = 1
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+			for ; d < 32; d *= 2 {
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+				if r.Halted() {
+//line quern.dev/algo/internal/template/reduce.go:205:150000
+					r.Halt()
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+				t22 = d
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+				for threadZ := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:208:150000
+					for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+						first6 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:210:150000
+						quernRow5LongerReduceRows(r, vs, first6, t3s, shuffleDowns, givens)
+//line quern.dev/algo/internal/template/reduce.go:211:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:212:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:213:150000
+				host2.ShuffleDown(shuffleDowns2, givens, t22)
+//line quern.dev/algo/internal/template/reduce.go:214:150000
+				for threadZ := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:215:150000
+					for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:216:150000
+						first7 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:217:150000
+						quernRow6LongerReduceRows(r, t3s, first7, shuffleDowns, shuffleDowns2, givens2)
+//line quern.dev/algo/internal/template/reduce.go:218:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:219:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:220:150000
+				host2.ShuffleDown(shuffleDowns3, givens2, t22)
+//line quern.dev/algo/internal/template/reduce.go:221:150000
+				start := 2*d - 1
+//line quern.dev/algo/internal/template/reduce.go:222:150000
+				for threadZ := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:223:150000
+					for threadY := range 1 {
+//line quern.dev/algo/internal/template/reduce.go:224:150000
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/algo/internal/template/reduce.go:225:150000
+						first8 := (threadZ*1 + threadY) * 256
+//line quern.dev/algo/internal/template/reduce.go:226:150000
+						quernRow7LongerReduceRows(r, counts, first8, vs, lanes2, shuffleDowns, shuffleDowns3, d, width, start)
+//line quern.dev/algo/internal/template/reduce.go:227:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:228:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:229:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:230
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first9 := (threadZ*1 + threadY) * 256
+					quernRow8LongerReduceRows(r, vs, first9, results)
+				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:201:150000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:202:150000
-				first7 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-				quernRow7LongerReduceRows(r, tos, first7, results, out, group)
-//line quern.dev/algo/internal/template/reduce.go:204:150000
+				first10 := (threadZ*1 + threadY) * 256
+				quernRow9LongerReduceRows(r, tos, first10, lanes, results, out)
 			}
-//line quern.dev/algo/internal/template/reduce.go:205:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:206:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:207:150000
 }
 
 //go:noinline
-//line quern_gen.go:13328:1
-func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, counts []int, vs []kernel.Vec2[float32], base, group, parts, n, part int, out, in []kernel.Vec2[float32]) {
+//line quern_gen.go:13411:1
+func quernRow1LongerReduceRows(r *host2.Run, tos []int, first, base, group int) {
 	toRow := (*[256]int)(tos[first:])
-	countRow := (*[256]int)(counts[first:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:66:150000
-		to := (base + threadX) / group
-//line quern.dev/algo/internal/template/reduce.go:68:150000
-		row := to / parts
-//line quern.dev/algo/internal/template/reduce.go:69:150000
-		at := row*n + (to-row*parts)*part
-//line quern.dev/algo/internal/template/reduce.go:70:150000
-		count := min(part, row*n+n-at)
-//line quern.dev/algo/internal/template/reduce.go:71:150000
-		if to >= len(out) {
-//line quern.dev/algo/internal/template/reduce.go:72:150000
-			count = 0
-//line quern.dev/algo/internal/template/reduce.go:73:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:74:150000
-		sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:75:150000
-		if lane < count {
-//line quern.dev/algo/internal/template/reduce.go:76:150000
-			sum = in[at+lane]
-//line quern.dev/algo/internal/template/reduce.go:77:150000
-			for j := lane + group; j < count; j += group {
-//line quern.dev/algo/internal/template/reduce.go:78:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:77:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:78:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:78:150000
-				t1 := sum
-//line quern.dev/algo/internal/template/reduce.go:78:150000
-				t2 := in[at+j]
-//line quern.dev/algo/internal/template/reduce.go:78:150000
-				result0 := longer(t1, t2)
-//line quern.dev/algo/internal/template/reduce.go:79:150000
-				sum = result0
-//line quern.dev/algo/internal/template/reduce.go:80:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:81:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:81:150000
-		count2 := min(count, group)
-//line quern.dev/algo/internal/template/reduce.go:82:150000
-		v := sum
-//line quern.dev/algo/internal/template/reduce.go:83:150000
-		toRow[threadX] = to
-//line quern.dev/algo/internal/template/reduce.go:84:150000
-		countRow[threadX] = count2
-//line quern.dev/algo/internal/template/reduce.go:85:150000
-		vRow[threadX] = v
 //line quern.dev/algo/internal/template/reduce.go:86:150000
-	}
+		to := (base + threadX) >> group
 //line quern.dev/algo/internal/template/reduce.go:87:150000
+		toRow[threadX] = to
+//line quern.dev/algo/internal/template/reduce.go:88:150000
+	}
+//line quern.dev/algo/internal/template/reduce.go:89:150000
 }
 
 //go:noinline
-//line quern_gen.go:13392:1
-func quernRow2LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first2 int, results []kernel.Vec2[float32]) {
+//line quern_gen.go:13426:1
+func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes, counts []int, vs []kernel.Vec2[float32], width, parts, part, n int, out []kernel.Vec2[float32], size, size2, size3 int, in []kernel.Vec2[float32]) {
+	toRow := (*[256]int)(tos[first2:])
+	laneRow := (*[256]int)(lanes[first2:])
+	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first2:])
-//line quern.dev/algo/internal/template/reduce.go:165:150000
-	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:166:150000
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		to := toRow[threadX]
+//line quern.dev/algo/internal/template/reduce.go:88:150000
+		lane := (threadX + first2) & 31 & (width - 1)
+//line quern.dev/algo/internal/template/reduce.go:89:150000
+		t1 := to
+//line quern.dev/algo/internal/template/reduce.go:90:150000
+		row := t1
+//line quern.dev/algo/internal/template/reduce.go:91:150000
+		first3 := 0
+//line quern.dev/algo/internal/template/reduce.go:90:150000
+		if parts > 1 {
+//line quern.dev/algo/internal/template/reduce.go:91:150000
+			row = to / parts
+//line quern.dev/algo/internal/template/reduce.go:92:150000
+			first3 = (to - row*parts) * part
+//line quern.dev/algo/internal/template/reduce.go:93:150000
+		}
+//line quern.dev/algo/internal/template/reduce.go:94:150000
+		count := min(part, n-first3)
+//line quern.dev/algo/internal/template/reduce.go:95:150000
+		if to >= len(out) {
+//line quern.dev/algo/internal/template/reduce.go:96:150000
+			count = 0
+//line quern.dev/algo/internal/template/reduce.go:97:150000
+		}
+//line quern.dev/algo/internal/template/reduce.go:98:150000
+		sum := kernel.Vec2[float32]{}
+//line quern.dev/algo/internal/template/reduce.go:99:150000
+		active := min(count, width)
+//line quern.dev/algo/internal/template/reduce.go:100:150000
+		if size == 0 && size2 == 0 {
+//line quern.dev/algo/internal/template/reduce.go:101:150000
+			t2 := row*size3 + first3/4
+//line quern.dev/algo/internal/template/reduce.go:102:150000
+			t3 := count / 4
+//line quern.dev/algo/internal/template/reduce.go:103:150000
+			at := t2
+//line quern.dev/algo/internal/template/reduce.go:104:150000
+			vectors := t3
+//line quern.dev/algo/internal/template/reduce.go:102:150000
+			active = min(vectors, width)
+//line quern.dev/algo/internal/template/reduce.go:103:150000
+			if lane < vectors {
+//line quern.dev/algo/internal/template/reduce.go:104:150000
+				t5 := at + lane
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_0 := in[t5*4]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_1 := in[t5*4+1]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_2 := in[t5*4+2]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+				v_3 := in[t5*4+3]
+//line quern.dev/algo/internal/template/reduce.go:24:150000
+				v_02 := v_0
+//line quern.dev/algo/internal/template/reduce.go:25:150000
+				v_12 := v_1
+//line quern.dev/algo/internal/template/reduce.go:26:150000
+				v_22 := v_2
+//line quern.dev/algo/internal/template/reduce.go:27:150000
+				v_32 := v_3
+//line quern.dev/algo/internal/template/reduce.go:104:150000
+				v_03 := v_02
+//line quern.dev/algo/internal/template/reduce.go:105:150000
+				v_13 := v_12
+//line quern.dev/algo/internal/template/reduce.go:106:150000
+				v_23 := v_22
+//line quern.dev/algo/internal/template/reduce.go:107:150000
+				v_33 := v_32
+//line quern.dev/algo/internal/template/reduce.go:105:150000
+				t7 := v_03
+//line quern.dev/algo/internal/template/reduce.go:106:150000
+				t8 := v_13
+//line quern.dev/algo/internal/template/reduce.go:105:150000
+				result0 := longer(t7, t8)
+//line quern.dev/algo/internal/template/reduce.go:106:150000
+				t10 := result0
+//line quern.dev/algo/internal/template/reduce.go:107:150000
+				t11 := v_23
+//line quern.dev/algo/internal/template/reduce.go:108:150000
+				t12 := v_33
+//line quern.dev/algo/internal/template/reduce.go:105:150000
+				result02 := longer(t11, t12)
+//line quern.dev/algo/internal/template/reduce.go:106:150000
+				t14 := result02
+//line quern.dev/algo/internal/template/reduce.go:105:150000
+				result03 := longer(t10, t14)
+//line quern.dev/algo/internal/template/reduce.go:106:150000
+				sum = result03
+//line quern.dev/algo/internal/template/reduce.go:107:150000
+				for j := lane + width; j < vectors; j += width {
+//line quern.dev/algo/internal/template/reduce.go:108:150000
+					if r.Halted() {
+//line quern.dev/algo/internal/template/reduce.go:107:150000
+						r.Halt()
+//line quern.dev/algo/internal/template/reduce.go:108:150000
+					}
+//line quern.dev/algo/internal/template/reduce.go:108:150000
+					t17 := at + j
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_04 := in[t17*4]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_14 := in[t17*4+1]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_24 := in[t17*4+2]
+//line quern.dev/algo/internal/template/reduce.go:22:150000
+					v_34 := in[t17*4+3]
+//line quern.dev/algo/internal/template/reduce.go:24:150000
+					v_05 := v_04
+//line quern.dev/algo/internal/template/reduce.go:25:150000
+					v_15 := v_14
+//line quern.dev/algo/internal/template/reduce.go:26:150000
+					v_25 := v_24
+//line quern.dev/algo/internal/template/reduce.go:27:150000
+					v_35 := v_34
+//line quern.dev/algo/internal/template/reduce.go:108:150000
+					v_06 := v_05
+//line quern.dev/algo/internal/template/reduce.go:109:150000
+					v_16 := v_15
+//line quern.dev/algo/internal/template/reduce.go:110:150000
+					v_26 := v_25
+//line quern.dev/algo/internal/template/reduce.go:111:150000
+					v_36 := v_35
+//line quern.dev/algo/internal/template/reduce.go:109:150000
+					t19 := sum
+//line quern.dev/algo/internal/template/reduce.go:110:150000
+					t20 := v_06
+//line quern.dev/algo/internal/template/reduce.go:111:150000
+					t21 := v_16
+//line quern.dev/algo/internal/template/reduce.go:109:150000
+					result04 := longer(t20, t21)
+//line quern.dev/algo/internal/template/reduce.go:110:150000
+					t23 := result04
+//line quern.dev/algo/internal/template/reduce.go:111:150000
+					t24 := v_26
+//line quern.dev/algo/internal/template/reduce.go:112:150000
+					t25 := v_36
+//line quern.dev/algo/internal/template/reduce.go:109:150000
+					result05 := longer(t24, t25)
+//line quern.dev/algo/internal/template/reduce.go:110:150000
+					t27 := result05
+//line quern.dev/algo/internal/template/reduce.go:109:150000
+					result06 := longer(t23, t27)
+//line quern.dev/algo/internal/template/reduce.go:110:150000
+					t29 := result06
+//line quern.dev/algo/internal/template/reduce.go:109:150000
+					result07 := longer(t19, t29)
+//line quern.dev/algo/internal/template/reduce.go:110:150000
+					sum = result07
+//line quern.dev/algo/internal/template/reduce.go:111:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:112:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:112:150000
+		} else if lane < count {
+//line quern.dev/algo/internal/template/reduce.go:113:150000
+			at2 := row*n + first3
+//line quern.dev/algo/internal/template/reduce.go:114:150000
+			sum = in[at2+lane]
+//line quern.dev/algo/internal/template/reduce.go:115:150000
+			for j2 := lane + width; j2 < count; j2 += width {
+//line quern.dev/algo/internal/template/reduce.go:116:150000
+				if r.Halted() {
+//line quern.dev/algo/internal/template/reduce.go:115:150000
+					r.Halt()
+//line quern.dev/algo/internal/template/reduce.go:116:150000
+				}
+//line quern.dev/algo/internal/template/reduce.go:116:150000
+				t31 := sum
+//line quern.dev/algo/internal/template/reduce.go:116:150000
+				t32 := in[at2+j2]
+//line quern.dev/algo/internal/template/reduce.go:116:150000
+				result08 := longer(t31, t32)
+//line quern.dev/algo/internal/template/reduce.go:117:150000
+				sum = result08
+//line quern.dev/algo/internal/template/reduce.go:118:150000
+			}
+//line quern.dev/algo/internal/template/reduce.go:119:150000
+		}
+//line quern.dev/algo/internal/template/reduce.go:119:150000
+		count2 := active
+//line quern.dev/algo/internal/template/reduce.go:120:150000
+		v := sum
+//line quern.dev/algo/internal/template/reduce.go:121:150000
+		laneRow[threadX] = lane
+//line quern.dev/algo/internal/template/reduce.go:122:150000
+		countRow[threadX] = count2
+//line quern.dev/algo/internal/template/reduce.go:123:150000
+		vRow[threadX] = v
+//line quern.dev/algo/internal/template/reduce.go:124:150000
+	}
+//line quern.dev/algo/internal/template/reduce.go:125:150000
 }
 
 //go:noinline
-//line quern_gen.go:13402:1
-func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first3 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first3:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first3:])
-	givenRow := (*[256]float32)(givens[first3:])
+//line quern_gen.go:13629:1
+func quernRow3LongerReduceRows(r *host2.Run, lanes2 []int, first4, width int) {
+	laneRow2 := (*[256]int)(lanes2[first4:])
+	for threadX := range 256 {
+//line quern.dev/algo/internal/template/reduce.go:201:150000
+		lane2 := (threadX + first4) & 31 & (width - 1)
+//line quern.dev/algo/internal/template/reduce.go:202:150000
+		laneRow2[threadX] = lane2
+//line quern.dev/algo/internal/template/reduce.go:203:150000
+	}
+//line quern.dev/algo/internal/template/reduce.go:204:150000
+}
+
+//go:noinline
+//line quern_gen.go:13643:1
+func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first5:])
+//line quern.dev/algo/internal/template/reduce.go:203:150000
+	copy(resultRow[:], vRow[:])
+//line quern.dev/algo/internal/template/reduce.go:204:150000
+}
+
+//go:noinline
+//line quern_gen.go:13653:1
+func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first6:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
+	givenRow := (*[256]float32)(givens[first6:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-		t12 := v
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-		t3 := t12
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
+		t13 := v
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+		t33 := t13
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 		shuffleDown := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-		given := t3.X
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-		t3Row[threadX] = t3
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+		given := t33.X
+//line quern.dev/algo/internal/template/reduce.go:210:150000
+		t3Row[threadX] = t33
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 		givenRow[threadX] = given
-//line quern.dev/algo/internal/template/reduce.go:175:150000
+//line quern.dev/algo/internal/template/reduce.go:213:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13430:1
-func quernRow4LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first4 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
-	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first4:])
-	givenRow2 := (*[256]float32)(givens2[first4:])
+//line quern_gen.go:13681:1
+func quernRow6LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first7 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first7:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first7:])
+	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first7:])
+	givenRow2 := (*[256]float32)(givens2[first7:])
 	for threadX := range 256 {
-		t3 := t3Row[threadX]
+		t33 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 		shuffleDown.X = shuffleDown2
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-		given2 := t3.Y
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+		given2 := t33.Y
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 		givenRow2[threadX] = given2
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 }
 
 //go:noinline
-//line quern_gen.go:13454:1
-func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
-	countRow := (*[256]int)(counts[first5:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
-	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first5:])
+//line quern_gen.go:13705:1
+func quernRow7LongerReduceRows(r *host2.Run, counts []int, first8 int, vs []kernel.Vec2[float32], lanes2 []int, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, width, start int) {
+	countRow := (*[256]int)(counts[first8:])
+	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
+	laneRow2 := (*[256]int)(lanes2[first8:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first8:])
+	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
+		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 		shuffleDown.Y = shuffleDown3
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 		other := shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:169:150000
-		if d < group && lane2+d < count2 && lane2&start == 0 {
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
+		if d < width && lane2+d < count2 && lane2&start == 0 {
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 			t6 := v
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-			t7 := other
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-			result02 := longer(t6, t7)
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-			v = result02
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+			t72 := other
+//line quern.dev/algo/internal/template/reduce.go:208:150000
+			result09 := longer(t6, t72)
+//line quern.dev/algo/internal/template/reduce.go:209:150000
+			v = result09
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 		vRow[threadX] = v
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:175:150000
+//line quern.dev/algo/internal/template/reduce.go:213:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13493:1
-func quernRow6LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first6:])
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern_gen.go:13745:1
+func quernRow8LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first9 int, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first9:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first9:])
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 }
 
 //go:noinline
-//line quern_gen.go:13503:1
-func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results, out []kernel.Vec2[float32], group int) {
-	toRow := (*[256]int)(tos[first7:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
+//line quern_gen.go:13755:1
+func quernRow9LongerReduceRows(r *host2.Run, tos []int, first10 int, lanes []int, results, out []kernel.Vec2[float32]) {
+	toRow := (*[256]int)(tos[first10:])
+	laneRow := (*[256]int)(lanes[first10:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
+		lane := laneRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:81:150000
+//line quern.dev/algo/internal/template/reduce.go:119:150000
 		sum2 := result
-//line quern.dev/algo/internal/template/reduce.go:82:150000
+//line quern.dev/algo/internal/template/reduce.go:120:150000
 		if to < len(out) && lane == 0 {
-//line quern.dev/algo/internal/template/reduce.go:83:150000
+//line quern.dev/algo/internal/template/reduce.go:121:150000
 			out[to] = sum2
-//line quern.dev/algo/internal/template/reduce.go:84:150000
+//line quern.dev/algo/internal/template/reduce.go:122:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:85:150000
+//line quern.dev/algo/internal/template/reduce.go:123:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:86:150000
+//line quern.dev/algo/internal/template/reduce.go:124:150000
 }
 
-//line quern_gen.go:13525:1
+//line quern_gen.go:13778:1
 func quernHostLongerReduceColumns(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	width := host2.Value[int](r, 1)
@@ -13556,56 +13809,56 @@ func quernRow1LongerReduceColumns(r *host2.Run, base, width, blockZ, gridZ, n in
 		t1 := base + threadX
 		switch {
 		default:
-//line quern.dev/algo/internal/template/reduce.go:96:150000
+//line quern.dev/algo/internal/template/reduce.go:134:150000
 			if t1 >= width {
-//line quern.dev/algo/internal/template/reduce.go:97:150000
+//line quern.dev/algo/internal/template/reduce.go:135:150000
 				break
-//line quern.dev/algo/internal/template/reduce.go:98:150000
+//line quern.dev/algo/internal/template/reduce.go:136:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:101:150000
+//line quern.dev/algo/internal/template/reduce.go:139:150000
 			for z := blockZ; z*n*width < len(in); z += gridZ {
-//line quern.dev/algo/internal/template/reduce.go:102:150000
+//line quern.dev/algo/internal/template/reduce.go:140:150000
 				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:101:150000
+//line quern.dev/algo/internal/template/reduce.go:139:150000
 					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:102:150000
+//line quern.dev/algo/internal/template/reduce.go:140:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:102:150000
+//line quern.dev/algo/internal/template/reduce.go:140:150000
 				at := (z*n+first)*width + t1
-//line quern.dev/algo/internal/template/reduce.go:103:150000
+//line quern.dev/algo/internal/template/reduce.go:141:150000
 				sum := in[at]
-//line quern.dev/algo/internal/template/reduce.go:104:150000
+//line quern.dev/algo/internal/template/reduce.go:142:150000
 				for y := first + 1; y < last; y++ {
-//line quern.dev/algo/internal/template/reduce.go:105:150000
+//line quern.dev/algo/internal/template/reduce.go:143:150000
 					if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:104:150000
+//line quern.dev/algo/internal/template/reduce.go:142:150000
 						r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:105:150000
+//line quern.dev/algo/internal/template/reduce.go:143:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:105:150000
+//line quern.dev/algo/internal/template/reduce.go:143:150000
 					at += width
-//line quern.dev/algo/internal/template/reduce.go:106:150000
+//line quern.dev/algo/internal/template/reduce.go:144:150000
 					t2 := sum
-//line quern.dev/algo/internal/template/reduce.go:106:150000
+//line quern.dev/algo/internal/template/reduce.go:144:150000
 					t3 := in[at]
-//line quern.dev/algo/internal/template/reduce.go:106:150000
+//line quern.dev/algo/internal/template/reduce.go:144:150000
 					result0 := longer(t2, t3)
-//line quern.dev/algo/internal/template/reduce.go:107:150000
+//line quern.dev/algo/internal/template/reduce.go:145:150000
 					sum = result0
-//line quern.dev/algo/internal/template/reduce.go:108:150000
+//line quern.dev/algo/internal/template/reduce.go:146:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:108:150000
+//line quern.dev/algo/internal/template/reduce.go:146:150000
 				out[(z*gridY+blockY)*width+t1] = sum
-//line quern.dev/algo/internal/template/reduce.go:109:150000
+//line quern.dev/algo/internal/template/reduce.go:147:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:110:150000
+//line quern.dev/algo/internal/template/reduce.go:148:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:111:150000
+//line quern.dev/algo/internal/template/reduce.go:149:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:112:150000
+//line quern.dev/algo/internal/template/reduce.go:150:150000
 }
 
-//line quern_gen.go:13609:1
+//line quern_gen.go:13862:1
 func quernHostLongerReduceSegments(r *host2.Run) {
 	group := host2.Value[int](r, 0)
 	empty := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -13638,114 +13891,102 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 		}
 		switch {
 		default:
-//line quern.dev/algo/internal/template/reduce.go:164:150000
+//line quern.dev/algo/internal/template/reduce.go:202:150000
 			if group == 1 {
-//line quern.dev/algo/internal/template/reduce.go:165:150000
+//line quern.dev/algo/internal/template/reduce.go:203:150000
 				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:166:150000
+//line quern.dev/algo/internal/template/reduce.go:204:150000
 					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:167:150000
+//line quern.dev/algo/internal/template/reduce.go:205:150000
 						first3 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 						quernRow2LongerReduceSegments(r, vs, first3, results)
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 				break
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:167:150000
+//line quern.dev/algo/internal/template/reduce.go:205:150000
 			d = 1
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 			for ; d < 32; d *= 2 {
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:167:150000
+//line quern.dev/algo/internal/template/reduce.go:205:150000
 					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 				t22 = d
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 						first4 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 						quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens)
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:175:150000
+//line quern.dev/algo/internal/template/reduce.go:213:150000
 				host2.ShuffleDown(shuffleDowns2, givens, t22)
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+//line quern.dev/algo/internal/template/reduce.go:214:150000
 				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:177:150000
+//line quern.dev/algo/internal/template/reduce.go:215:150000
 					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:178:150000
+//line quern.dev/algo/internal/template/reduce.go:216:150000
 						first5 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:179:150000
+//line quern.dev/algo/internal/template/reduce.go:217:150000
 						quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-//line quern.dev/algo/internal/template/reduce.go:180:150000
+//line quern.dev/algo/internal/template/reduce.go:218:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:181:150000
+//line quern.dev/algo/internal/template/reduce.go:219:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:182:150000
+//line quern.dev/algo/internal/template/reduce.go:220:150000
 				host2.ShuffleDown(shuffleDowns3, givens2, t22)
-//line quern.dev/algo/internal/template/reduce.go:183:150000
+//line quern.dev/algo/internal/template/reduce.go:221:150000
 				start := 2*d - 1
-//line quern.dev/algo/internal/template/reduce.go:184:150000
+//line quern.dev/algo/internal/template/reduce.go:222:150000
 				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:185:150000
+//line quern.dev/algo/internal/template/reduce.go:223:150000
 					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:186:150000
+//line quern.dev/algo/internal/template/reduce.go:224:150000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:187:150000
+//line quern.dev/algo/internal/template/reduce.go:225:150000
 						first6 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:188:150000
+//line quern.dev/algo/internal/template/reduce.go:226:150000
 						quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-//line quern.dev/algo/internal/template/reduce.go:189:150000
+//line quern.dev/algo/internal/template/reduce.go:227:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:190:150000
+//line quern.dev/algo/internal/template/reduce.go:228:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:191:150000
+//line quern.dev/algo/internal/template/reduce.go:229:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:192:150000
+//line quern.dev/algo/internal/template/reduce.go:230
 			for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:193:150000
 				for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:194:150000
 					first7 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:195:150000
 					quernRow6LongerReduceSegments(r, vs, first7, results)
-//line quern.dev/algo/internal/template/reduce.go:196:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:197
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:201:150000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:202:150000
 				first8 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:203:150000
 				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
-//line quern.dev/algo/internal/template/reduce.go:204:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:205:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:206:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:207:150000
 }
 
 //go:noinline
-//line quern_gen.go:13749:1
+//line quern_gen.go:13990:1
 func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firsts, lasts, counts []int, vs []kernel.Vec2[float32], base, group int, out []kernel.Vec2[float32], ends []int32, in []kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first:])
 	firstRow := (*[256]int)(firsts[first:])
@@ -13755,81 +13996,81 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:119:150000
+//line quern.dev/algo/internal/template/reduce.go:157:150000
 		segment := (base + threadX) / group
-//line quern.dev/algo/internal/template/reduce.go:121:150000
+//line quern.dev/algo/internal/template/reduce.go:159:150000
 		first2 := 0
-//line quern.dev/algo/internal/template/reduce.go:122:150000
+//line quern.dev/algo/internal/template/reduce.go:160:150000
 		last := 0
-//line quern.dev/algo/internal/template/reduce.go:122:150000
+//line quern.dev/algo/internal/template/reduce.go:160:150000
 		if segment < len(out) {
-//line quern.dev/algo/internal/template/reduce.go:123:150000
+//line quern.dev/algo/internal/template/reduce.go:161:150000
 			t1 := int(ends[segment])
-//line quern.dev/algo/internal/template/reduce.go:123:150000
+//line quern.dev/algo/internal/template/reduce.go:161:150000
 			t2 := int(ends[segment+1])
-//line quern.dev/algo/internal/template/reduce.go:124:150000
+//line quern.dev/algo/internal/template/reduce.go:162:150000
 			first2 = t1
-//line quern.dev/algo/internal/template/reduce.go:125:150000
+//line quern.dev/algo/internal/template/reduce.go:163:150000
 			last = t2
-//line quern.dev/algo/internal/template/reduce.go:126:150000
+//line quern.dev/algo/internal/template/reduce.go:164:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:125:150000
+//line quern.dev/algo/internal/template/reduce.go:163:150000
 		sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:126:150000
+//line quern.dev/algo/internal/template/reduce.go:164:150000
 		if first2+lane < last {
-//line quern.dev/algo/internal/template/reduce.go:127:150000
+//line quern.dev/algo/internal/template/reduce.go:165:150000
 			sum = in[first2+lane]
-//line quern.dev/algo/internal/template/reduce.go:128:150000
+//line quern.dev/algo/internal/template/reduce.go:166:150000
 			for j := first2 + lane + group; j < last; j += group {
-//line quern.dev/algo/internal/template/reduce.go:129:150000
+//line quern.dev/algo/internal/template/reduce.go:167:150000
 				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:128:150000
+//line quern.dev/algo/internal/template/reduce.go:166:150000
 					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:129:150000
+//line quern.dev/algo/internal/template/reduce.go:167:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:129:150000
+//line quern.dev/algo/internal/template/reduce.go:167:150000
 				t3 := sum
-//line quern.dev/algo/internal/template/reduce.go:129:150000
+//line quern.dev/algo/internal/template/reduce.go:167:150000
 				t4 := in[j]
-//line quern.dev/algo/internal/template/reduce.go:129:150000
+//line quern.dev/algo/internal/template/reduce.go:167:150000
 				result0 := longer(t3, t4)
-//line quern.dev/algo/internal/template/reduce.go:130:150000
+//line quern.dev/algo/internal/template/reduce.go:168:150000
 				sum = result0
-//line quern.dev/algo/internal/template/reduce.go:131:150000
+//line quern.dev/algo/internal/template/reduce.go:169:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:132:150000
+//line quern.dev/algo/internal/template/reduce.go:170:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:132:150000
+//line quern.dev/algo/internal/template/reduce.go:170:150000
 		count := min(last-first2, group)
-//line quern.dev/algo/internal/template/reduce.go:133:150000
+//line quern.dev/algo/internal/template/reduce.go:171:150000
 		v := sum
-//line quern.dev/algo/internal/template/reduce.go:134:150000
+//line quern.dev/algo/internal/template/reduce.go:172:150000
 		segmentRow[threadX] = segment
-//line quern.dev/algo/internal/template/reduce.go:135:150000
+//line quern.dev/algo/internal/template/reduce.go:173:150000
 		firstRow[threadX] = first2
-//line quern.dev/algo/internal/template/reduce.go:136:150000
+//line quern.dev/algo/internal/template/reduce.go:174:150000
 		lastRow[threadX] = last
-//line quern.dev/algo/internal/template/reduce.go:137:150000
+//line quern.dev/algo/internal/template/reduce.go:175:150000
 		countRow[threadX] = count
-//line quern.dev/algo/internal/template/reduce.go:138:150000
+//line quern.dev/algo/internal/template/reduce.go:176:150000
 		vRow[threadX] = v
-//line quern.dev/algo/internal/template/reduce.go:139:150000
+//line quern.dev/algo/internal/template/reduce.go:177:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:140:150000
+//line quern.dev/algo/internal/template/reduce.go:178:150000
 }
 
 //go:noinline
-//line quern_gen.go:13823:1
+//line quern_gen.go:14064:1
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-//line quern.dev/algo/internal/template/reduce.go:165:150000
+//line quern.dev/algo/internal/template/reduce.go:203:150000
 	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:166:150000
+//line quern.dev/algo/internal/template/reduce.go:204:150000
 }
 
 //go:noinline
-//line quern_gen.go:13833:1
+//line quern_gen.go:14074:1
 func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
@@ -13837,27 +14078,27 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 		t12 := v
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 		t32 := t12
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 		shuffleDown := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 		given := t32.X
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 		t3Row[threadX] = t32
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 		givenRow[threadX] = given
-//line quern.dev/algo/internal/template/reduce.go:175:150000
+//line quern.dev/algo/internal/template/reduce.go:213:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13861:1
+//line quern_gen.go:14102:1
 func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
@@ -13867,21 +14108,21 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 		t32 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 		shuffleDown.X = shuffleDown2
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 		given2 := t32.Y
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 		givenRow2[threadX] = given2
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 }
 
 //go:noinline
-//line quern_gen.go:13885:1
+//line quern_gen.go:14126:1
 func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
 	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
@@ -13894,43 +14135,43 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, s
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := (threadX + first6) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:168:150000
+//line quern.dev/algo/internal/template/reduce.go:206:150000
 		shuffleDown.Y = shuffleDown3
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 		other := shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+//line quern.dev/algo/internal/template/reduce.go:207:150000
 		if d < group && lane2+d < count && lane2&start == 0 {
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 			t6 := v
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 			t7 := other
-//line quern.dev/algo/internal/template/reduce.go:170:150000
+//line quern.dev/algo/internal/template/reduce.go:208:150000
 			result02 := longer(t6, t7)
-//line quern.dev/algo/internal/template/reduce.go:171:150000
+//line quern.dev/algo/internal/template/reduce.go:209:150000
 			v = result02
-//line quern.dev/algo/internal/template/reduce.go:172:150000
+//line quern.dev/algo/internal/template/reduce.go:210:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 		vRow[threadX] = v
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:175:150000
+//line quern.dev/algo/internal/template/reduce.go:213:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13924:1
+//line quern_gen.go:14165:1
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-//line quern.dev/algo/internal/template/reduce.go:173:150000
+//line quern.dev/algo/internal/template/reduce.go:211:150000
 	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+//line quern.dev/algo/internal/template/reduce.go:212:150000
 }
 
 //go:noinline
-//line quern_gen.go:13934:1
+//line quern_gen.go:14175:1
 func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, firsts, lasts []int, results, out []kernel.Vec2[float32], group int, empty kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first8:])
 	firstRow := (*[256]int)(firsts[first8:])
@@ -13943,26 +14184,26 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := (threadX + first8) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:132:150000
+//line quern.dev/algo/internal/template/reduce.go:170:150000
 		sum2 := result
-//line quern.dev/algo/internal/template/reduce.go:133:150000
+//line quern.dev/algo/internal/template/reduce.go:171:150000
 		if segment < len(out) && lane == 0 {
-//line quern.dev/algo/internal/template/reduce.go:134:150000
+//line quern.dev/algo/internal/template/reduce.go:172:150000
 			if first2 >= last {
-//line quern.dev/algo/internal/template/reduce.go:135:150000
+//line quern.dev/algo/internal/template/reduce.go:173:150000
 				sum2 = empty
-//line quern.dev/algo/internal/template/reduce.go:136:150000
+//line quern.dev/algo/internal/template/reduce.go:174:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:137:150000
+//line quern.dev/algo/internal/template/reduce.go:175:150000
 			out[segment] = sum2
-//line quern.dev/algo/internal/template/reduce.go:138:150000
+//line quern.dev/algo/internal/template/reduce.go:176:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:139:150000
+//line quern.dev/algo/internal/template/reduce.go:177:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:140:150000
+//line quern.dev/algo/internal/template/reduce.go:178:150000
 }
 
-//line quern_gen.go:13966:1
+//line quern_gen.go:14207:1
 func quernHostLongerRunScanParts(r *host2.Run) {
 	launch := host2.Value[int](r, 0)
 	part := host2.Value[int](r, 1)
@@ -14003,11 +14244,9 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-//line quern.dev/algo/internal/template/runs.go:228:160000
+//line quern.dev/algo/internal/template/runs.go:295
 				if launch == 1 {
-//line quern.dev/algo/internal/template/runs.go:229:160000
 					if same || p > 0 {
-//line quern.dev/algo/internal/template/runs.go:230
 						break
 					}
 					all := struct {
@@ -14021,36 +14260,36 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							V kernel.Vec2[float32]
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 						_ = counts[t2]
 						t4 := i
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 						_ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 						counts[t2] = t5
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 						sums[t4] = t6
 						a := all
 						b := own
-//line quern.dev/algo/internal/template/runs.go:159:160000
+//line quern.dev/algo/internal/template/runs.go:221:160000
 						if b.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 							t1 := a.V
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 							t22 := b.V
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 							result0 := longer(t1, t22)
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 							b.V = result0
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 						}
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 						b.N += a.N
-//line quern.dev/algo/internal/template/runs.go:163:160000
+//line quern.dev/algo/internal/template/runs.go:225:160000
 						result := b
-//line quern.dev/algo/internal/template/runs.go:237
+//line quern.dev/algo/internal/template/runs.go:304
 						all = result
 					}
 					break
@@ -14075,44 +14314,44 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 					}{N: uint32(heads[at]), V: in[at]}
 					at++
 				}
-//line quern.dev/algo/internal/template/runs.go:253
+//line quern.dev/algo/internal/template/runs.go:320
 				for ; at < last; at += 4096 {
 					if r.Halted() {
-//line quern.dev/algo/internal/template/runs.go:253
+//line quern.dev/algo/internal/template/runs.go:320
 						r.Halt()
 					}
-//line quern.dev/algo/internal/template/runs.go:254
+//line quern.dev/algo/internal/template/runs.go:321
 					t7 := min(last-at, 4096)
 					for k := 0; k < t7; k++ {
-//line quern.dev/algo/internal/template/runs.go:255
+//line quern.dev/algo/internal/template/runs.go:322
 						i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-//line quern.dev/algo/internal/template/runs.go:258
+//line quern.dev/algo/internal/template/runs.go:325
 						b2 := struct {
 							N uint32
 							V kernel.Vec2[float32]
 						}{N: h, V: in[i2]}
-//line quern.dev/algo/internal/template/runs.go:159:160000
+//line quern.dev/algo/internal/template/runs.go:221:160000
 						if b2.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 							t12 := a2.V
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 							t23 := b2.V
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 							result02 := longer(t12, t23)
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 							b2.V = result02
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 						}
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 						b2.N += a2.N
-//line quern.dev/algo/internal/template/runs.go:163:160000
+//line quern.dev/algo/internal/template/runs.go:225:160000
 						result2 := b2
-//line quern.dev/algo/internal/template/runs.go:258
+//line quern.dev/algo/internal/template/runs.go:325
 						so = result2
-//line quern.dev/algo/internal/template/runs.go:260
+//line quern.dev/algo/internal/template/runs.go:327
 						if value {
 							if reduce {
 								if i2+1 == len(in) || heads[i2+1] != 0 {
@@ -14124,18 +14363,18 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 								out[i2] = first
 							} else {
 								t9 := prior
-//line quern.dev/algo/internal/template/runs.go:270
+//line quern.dev/algo/internal/template/runs.go:337
 								result03 := longer(first, t9)
-//line quern.dev/algo/internal/template/runs.go:270
+//line quern.dev/algo/internal/template/runs.go:337
 								out[i2] = result03
 							}
 						}
 					}
 				}
-//line quern.dev/algo/internal/template/runs.go:274
+//line quern.dev/algo/internal/template/runs.go:341
 				if launch == 0 {
 					_ = row[threadX]
-//line quern.dev/algo/internal/template/runs.go:275
+//line quern.dev/algo/internal/template/runs.go:342
 					_ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
@@ -14152,11 +14391,9 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 		last := min((p+1)*part, len(in))
 		switch {
 		default:
-//line quern.dev/algo/internal/template/runs.go:228:160000
+//line quern.dev/algo/internal/template/runs.go:295
 			if launch == 1 {
-//line quern.dev/algo/internal/template/runs.go:229:160000
 				if same || p > 0 {
-//line quern.dev/algo/internal/template/runs.go:230
 					break
 				}
 				all := struct {
@@ -14170,36 +14407,36 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 						V kernel.Vec2[float32]
 					}{N: counts[i], V: sums[i]}
 					t2 := i
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 					_ = counts[t2]
 					t4 := i
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 					_ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 					counts[t2] = t5
-//line quern.dev/algo/internal/template/runs.go:236
+//line quern.dev/algo/internal/template/runs.go:303
 					sums[t4] = t6
 					a := all
 					b := own
-//line quern.dev/algo/internal/template/runs.go:159:160000
+//line quern.dev/algo/internal/template/runs.go:221:160000
 					if b.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 						t1 := a.V
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 						t22 := b.V
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 						result0 := longer(t1, t22)
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 						b.V = result0
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 					}
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 					b.N += a.N
-//line quern.dev/algo/internal/template/runs.go:163:160000
+//line quern.dev/algo/internal/template/runs.go:225:160000
 					result := b
-//line quern.dev/algo/internal/template/runs.go:237
+//line quern.dev/algo/internal/template/runs.go:304
 					all = result
 				}
 				break
@@ -14224,44 +14461,44 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				}{N: uint32(heads[at]), V: in[at]}
 				at++
 			}
-//line quern.dev/algo/internal/template/runs.go:253
+//line quern.dev/algo/internal/template/runs.go:320
 			for ; at < last; at += 4096 {
 				if r.Halted() {
-//line quern.dev/algo/internal/template/runs.go:253
+//line quern.dev/algo/internal/template/runs.go:320
 					r.Halt()
 				}
-//line quern.dev/algo/internal/template/runs.go:254
+//line quern.dev/algo/internal/template/runs.go:321
 				t7 := min(last-at, 4096)
 				for k := 0; k < t7; k++ {
-//line quern.dev/algo/internal/template/runs.go:255
+//line quern.dev/algo/internal/template/runs.go:322
 					i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-//line quern.dev/algo/internal/template/runs.go:258
+//line quern.dev/algo/internal/template/runs.go:325
 					b2 := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: h, V: in[i2]}
-//line quern.dev/algo/internal/template/runs.go:159:160000
+//line quern.dev/algo/internal/template/runs.go:221:160000
 					if b2.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 						t12 := a2.V
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 						t23 := b2.V
-//line quern.dev/algo/internal/template/runs.go:160:160000
+//line quern.dev/algo/internal/template/runs.go:222:160000
 						result02 := longer(t12, t23)
-//line quern.dev/algo/internal/template/runs.go:161:160000
+//line quern.dev/algo/internal/template/runs.go:223:160000
 						b2.V = result02
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 					}
-//line quern.dev/algo/internal/template/runs.go:162:160000
+//line quern.dev/algo/internal/template/runs.go:224:160000
 					b2.N += a2.N
-//line quern.dev/algo/internal/template/runs.go:163:160000
+//line quern.dev/algo/internal/template/runs.go:225:160000
 					result2 := b2
-//line quern.dev/algo/internal/template/runs.go:258
+//line quern.dev/algo/internal/template/runs.go:325
 					so = result2
-//line quern.dev/algo/internal/template/runs.go:260
+//line quern.dev/algo/internal/template/runs.go:327
 					if value {
 						if reduce {
 							if i2+1 == len(in) || heads[i2+1] != 0 {
@@ -14273,31 +14510,31 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							out[i2] = first
 						} else {
 							t9 := prior
-//line quern.dev/algo/internal/template/runs.go:270
+//line quern.dev/algo/internal/template/runs.go:337
 							result03 := longer(first, t9)
-//line quern.dev/algo/internal/template/runs.go:270
+//line quern.dev/algo/internal/template/runs.go:337
 							out[i2] = result03
 						}
 					}
 				}
 			}
-//line quern.dev/algo/internal/template/runs.go:274
+//line quern.dev/algo/internal/template/runs.go:341
 			if launch == 0 {
 				_ = counts[p]
-//line quern.dev/algo/internal/template/runs.go:275
+//line quern.dev/algo/internal/template/runs.go:342
 				_ = sums[p]
 				t15 := so.N
 				t16 := so.V
-//line quern.dev/algo/internal/template/runs.go:275
+//line quern.dev/algo/internal/template/runs.go:342
 				counts[p] = t15
-//line quern.dev/algo/internal/template/runs.go:275
+//line quern.dev/algo/internal/template/runs.go:342
 				sums[p] = t16
 			}
 		}
 	}
 }
 
-//line quern_gen.go:14301:1
+//line quern_gen.go:14538:1
 func quernHostLongerTotalParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
@@ -14335,166 +14572,166 @@ func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []
 	block:
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:243:170000
+//line quern.dev/algo/internal/template/scan.go:231:170000
 			if at+size <= len(in) && p+4 < len(before) {
-//line quern.dev/algo/internal/template/scan.go:244:170000
+//line quern.dev/algo/internal/template/scan.go:232:170000
 				t3 := in[at:t2]
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				t5 := at + size2
-//line quern.dev/algo/internal/template/scan.go:244:170000
+//line quern.dev/algo/internal/template/scan.go:232:170000
 				t6 := in[t4:t5]
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				t7 := at + size2
-//line quern.dev/algo/internal/template/scan.go:246:170000
+//line quern.dev/algo/internal/template/scan.go:234:170000
 				t8 := at + size3
-//line quern.dev/algo/internal/template/scan.go:244:170000
+//line quern.dev/algo/internal/template/scan.go:232:170000
 				t9 := in[t7:t8]
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				t10 := at + size3
-//line quern.dev/algo/internal/template/scan.go:246:170000
+//line quern.dev/algo/internal/template/scan.go:234:170000
 				t11 := at + size
-//line quern.dev/algo/internal/template/scan.go:244:170000
+//line quern.dev/algo/internal/template/scan.go:232:170000
 				t12 := in[t10:t11]
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				a := t3
-//line quern.dev/algo/internal/template/scan.go:246:170000
+//line quern.dev/algo/internal/template/scan.go:234:170000
 				b := t6
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 				c := t9
-//line quern.dev/algo/internal/template/scan.go:248:170000
+//line quern.dev/algo/internal/template/scan.go:236:170000
 				d := t12
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				t13 := a[0]
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				t14 := b[0]
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				t15 := c[0]
-//line quern.dev/algo/internal/template/scan.go:245:170000
+//line quern.dev/algo/internal/template/scan.go:233:170000
 				t16 := d[0]
-//line quern.dev/algo/internal/template/scan.go:246:170000
+//line quern.dev/algo/internal/template/scan.go:234:170000
 				sa := t13
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 				sb := t14
-//line quern.dev/algo/internal/template/scan.go:248:170000
+//line quern.dev/algo/internal/template/scan.go:236:170000
 				sc := t15
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				sd := t16
-//line quern.dev/algo/internal/template/scan.go:246:170000
+//line quern.dev/algo/internal/template/scan.go:234:170000
 				for i := 1; i < part; i++ {
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					t17 := sa
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					t18 := a[i]
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					result0 := longer(t17, t18)
-//line quern.dev/algo/internal/template/scan.go:248:170000
+//line quern.dev/algo/internal/template/scan.go:236:170000
 					t20 := result0
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 					t21 := sb
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					t22 := b[i]
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					result02 := longer(t21, t22)
-//line quern.dev/algo/internal/template/scan.go:248:170000
+//line quern.dev/algo/internal/template/scan.go:236:170000
 					t24 := result02
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 					t25 := sc
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					t26 := c[i]
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					result03 := longer(t25, t26)
-//line quern.dev/algo/internal/template/scan.go:248:170000
+//line quern.dev/algo/internal/template/scan.go:236:170000
 					t28 := result03
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 					t29 := sd
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					t30 := d[i]
-//line quern.dev/algo/internal/template/scan.go:247:170000
+//line quern.dev/algo/internal/template/scan.go:235:170000
 					result04 := longer(t29, t30)
-//line quern.dev/algo/internal/template/scan.go:248:170000
+//line quern.dev/algo/internal/template/scan.go:236:170000
 					t32 := result04
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 					sa = t20
-//line quern.dev/algo/internal/template/scan.go:250:170000
+//line quern.dev/algo/internal/template/scan.go:238:170000
 					sb = t24
-//line quern.dev/algo/internal/template/scan.go:251:170000
+//line quern.dev/algo/internal/template/scan.go:239:170000
 					sc = t28
-//line quern.dev/algo/internal/template/scan.go:252:170000
+//line quern.dev/algo/internal/template/scan.go:240:170000
 					sd = t32
-//line quern.dev/algo/internal/template/scan.go:253:170000
+//line quern.dev/algo/internal/template/scan.go:241:170000
 				}
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				_ = before[t34]
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				_ = before[t36]
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				_ = before[t38]
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				_ = before[t40]
-//line quern.dev/algo/internal/template/scan.go:250:170000
+//line quern.dev/algo/internal/template/scan.go:238:170000
 				t41 := sa
-//line quern.dev/algo/internal/template/scan.go:251:170000
+//line quern.dev/algo/internal/template/scan.go:239:170000
 				t42 := sb
-//line quern.dev/algo/internal/template/scan.go:252:170000
+//line quern.dev/algo/internal/template/scan.go:240:170000
 				t43 := sc
-//line quern.dev/algo/internal/template/scan.go:253:170000
+//line quern.dev/algo/internal/template/scan.go:241:170000
 				t44 := sd
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				before[t34] = t41
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				before[t36] = t42
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				before[t38] = t43
-//line quern.dev/algo/internal/template/scan.go:249:170000
+//line quern.dev/algo/internal/template/scan.go:237:170000
 				before[t40] = t44
-//line quern.dev/algo/internal/template/scan.go:250:170000
+//line quern.dev/algo/internal/template/scan.go:238:170000
 				break
+//line quern.dev/algo/internal/template/scan.go:239:170000
+			}
+//line quern.dev/algo/internal/template/scan.go:240:170000
+			for k := 0; k < 4; k++ {
+//line quern.dev/algo/internal/template/scan.go:241:170000
+				if r.Halted() {
+//line quern.dev/algo/internal/template/scan.go:240:170000
+					r.Halt()
+//line quern.dev/algo/internal/template/scan.go:241:170000
+				}
+//line quern.dev/algo/internal/template/scan.go:241:170000
+				at2 := (p + k) * part
+//line quern.dev/algo/internal/template/scan.go:242:170000
+				if at2 >= len(in) || p+k+1 >= len(before) {
+//line quern.dev/algo/internal/template/scan.go:243:170000
+					break block
+//line quern.dev/algo/internal/template/scan.go:244:170000
+				}
+//line quern.dev/algo/internal/template/scan.go:245:170000
+				last := min(at2+part, len(in))
+//line quern.dev/algo/internal/template/scan.go:246:170000
+				sum := in[at2]
+//line quern.dev/algo/internal/template/scan.go:247:170000
+				for i2 := at2 + 1; i2 < last; i2++ {
+//line quern.dev/algo/internal/template/scan.go:248:170000
+					t45 := sum
+//line quern.dev/algo/internal/template/scan.go:248:170000
+					t46 := in[i2]
+//line quern.dev/algo/internal/template/scan.go:248:170000
+					result05 := longer(t45, t46)
+//line quern.dev/algo/internal/template/scan.go:249:170000
+					sum = result05
+//line quern.dev/algo/internal/template/scan.go:250:170000
+				}
+//line quern.dev/algo/internal/template/scan.go:250:170000
+				before[p+k+1] = sum
 //line quern.dev/algo/internal/template/scan.go:251:170000
 			}
 //line quern.dev/algo/internal/template/scan.go:252:170000
-			for k := 0; k < 4; k++ {
-//line quern.dev/algo/internal/template/scan.go:253:170000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/scan.go:252:170000
-					r.Halt()
-//line quern.dev/algo/internal/template/scan.go:253:170000
-				}
-//line quern.dev/algo/internal/template/scan.go:253:170000
-				at2 := (p + k) * part
-//line quern.dev/algo/internal/template/scan.go:254:170000
-				if at2 >= len(in) || p+k+1 >= len(before) {
-//line quern.dev/algo/internal/template/scan.go:255:170000
-					break block
-//line quern.dev/algo/internal/template/scan.go:256:170000
-				}
-//line quern.dev/algo/internal/template/scan.go:257:170000
-				last := min(at2+part, len(in))
-//line quern.dev/algo/internal/template/scan.go:258:170000
-				sum := in[at2]
-//line quern.dev/algo/internal/template/scan.go:259:170000
-				for i2 := at2 + 1; i2 < last; i2++ {
-//line quern.dev/algo/internal/template/scan.go:260:170000
-					t45 := sum
-//line quern.dev/algo/internal/template/scan.go:260:170000
-					t46 := in[i2]
-//line quern.dev/algo/internal/template/scan.go:260:170000
-					result05 := longer(t45, t46)
-//line quern.dev/algo/internal/template/scan.go:261:170000
-					sum = result05
-//line quern.dev/algo/internal/template/scan.go:262:170000
-				}
-//line quern.dev/algo/internal/template/scan.go:262:170000
-				before[p+k+1] = sum
-//line quern.dev/algo/internal/template/scan.go:263:170000
-			}
-//line quern.dev/algo/internal/template/scan.go:264:170000
 		}
-//line quern.dev/algo/internal/template/scan.go:265:170000
+//line quern.dev/algo/internal/template/scan.go:253:170000
 	}
-//line quern.dev/algo/internal/template/scan.go:266:170000
+//line quern.dev/algo/internal/template/scan.go:254
 }
 
-//line quern_gen.go:14498:1
+//line quern_gen.go:14735:1
 func quernHostLongerPrefixParts(r *host2.Run) {
 	start := host2.Value[bool](r, 0)
 	first := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -14520,50 +14757,35 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:271:170000
+//line quern.dev/algo/internal/template/scan.go:259
 			if base+threadX > 0 || len(before) < 2 {
-//line quern.dev/algo/internal/template/scan.go:272:170000
 				break
-//line quern.dev/algo/internal/template/scan.go:273:170000
 			}
-//line quern.dev/algo/internal/template/scan.go:274:170000
 			sum := before[1]
-//line quern.dev/algo/internal/template/scan.go:275:170000
 			if start {
-//line quern.dev/algo/internal/template/scan.go:276:170000
 				before[0] = first
-//line quern.dev/algo/internal/template/scan.go:277:170000
 				t2 := sum
-//line quern.dev/algo/internal/template/scan.go:277:170000
+//line quern.dev/algo/internal/template/scan.go:265
 				result0 := longer(first, t2)
-//line quern.dev/algo/internal/template/scan.go:278:170000
 				sum = result0
-//line quern.dev/algo/internal/template/scan.go:278:170000
+//line quern.dev/algo/internal/template/scan.go:266
 				before[1] = sum
-//line quern.dev/algo/internal/template/scan.go:279:170000
 			}
-//line quern.dev/algo/internal/template/scan.go:280:170000
 			for i := 2; i < len(before); i++ {
-//line quern.dev/algo/internal/template/scan.go:281:170000
 				t4 := sum
-//line quern.dev/algo/internal/template/scan.go:281:170000
+//line quern.dev/algo/internal/template/scan.go:269
 				t5 := before[i]
-//line quern.dev/algo/internal/template/scan.go:281:170000
+//line quern.dev/algo/internal/template/scan.go:269
 				result02 := longer(t4, t5)
-//line quern.dev/algo/internal/template/scan.go:282:170000
 				sum = result02
-//line quern.dev/algo/internal/template/scan.go:282:170000
+//line quern.dev/algo/internal/template/scan.go:270
 				before[i] = sum
-//line quern.dev/algo/internal/template/scan.go:283:170000
 			}
-//line quern.dev/algo/internal/template/scan.go:284:170000
 		}
-//line quern.dev/algo/internal/template/scan.go:285:170000
 	}
-//line quern.dev/algo/internal/template/scan.go:286:170000
 }
 
-//line quern_gen.go:14567:1
+//line quern_gen.go:14789:1
 func quernHostLongerScanParts(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)
@@ -14602,114 +14824,114 @@ func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, ou
 	block:
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:291
+//line quern.dev/algo/internal/template/scan.go:279
 			if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-//line quern.dev/algo/internal/template/scan.go:292
+//line quern.dev/algo/internal/template/scan.go:280
 				t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-//line quern.dev/algo/internal/template/scan.go:292
+//line quern.dev/algo/internal/template/scan.go:280
 				t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-//line quern.dev/algo/internal/template/scan.go:292
+//line quern.dev/algo/internal/template/scan.go:280
 				t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-//line quern.dev/algo/internal/template/scan.go:293
+//line quern.dev/algo/internal/template/scan.go:281
 				t15 := out[at:t14]
 				t17 := at + size2
-//line quern.dev/algo/internal/template/scan.go:293
+//line quern.dev/algo/internal/template/scan.go:281
 				t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-//line quern.dev/algo/internal/template/scan.go:293
+//line quern.dev/algo/internal/template/scan.go:281
 				t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-//line quern.dev/algo/internal/template/scan.go:293
+//line quern.dev/algo/internal/template/scan.go:281
 				t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-//line quern.dev/algo/internal/template/scan.go:294
+//line quern.dev/algo/internal/template/scan.go:282
 				t25 := before[p]
-//line quern.dev/algo/internal/template/scan.go:294
+//line quern.dev/algo/internal/template/scan.go:282
 				t26 := before[p+1]
-//line quern.dev/algo/internal/template/scan.go:294
+//line quern.dev/algo/internal/template/scan.go:282
 				t27 := before[p+2]
-//line quern.dev/algo/internal/template/scan.go:294
+//line quern.dev/algo/internal/template/scan.go:282
 				t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-//line quern.dev/algo/internal/template/scan.go:295
+//line quern.dev/algo/internal/template/scan.go:283
 				if exclusive {
 					for i := 0; i < part; i++ {
 						t30 := a[i]
-//line quern.dev/algo/internal/template/scan.go:297
+//line quern.dev/algo/internal/template/scan.go:285
 						t31 := b[i]
-//line quern.dev/algo/internal/template/scan.go:297
+//line quern.dev/algo/internal/template/scan.go:285
 						t32 := c[i]
-//line quern.dev/algo/internal/template/scan.go:297
+//line quern.dev/algo/internal/template/scan.go:285
 						t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						t34 := u
 						t35 := i
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						_ = t34[t35]
 						t36 := v
 						t37 := i
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						_ = t36[t37]
 						t38 := w
 						t39 := i
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						_ = t38[t39]
 						t40 := x
 						t41 := i
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						_ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						t34[t35] = t42
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						t36[t37] = t43
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						t38[t39] = t44
-//line quern.dev/algo/internal/template/scan.go:298
+//line quern.dev/algo/internal/template/scan.go:286
 						t40[t41] = t45
 						t46 := sa
 						t47 := ea
-//line quern.dev/algo/internal/template/scan.go:299
+//line quern.dev/algo/internal/template/scan.go:287
 						result0 := longer(t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-//line quern.dev/algo/internal/template/scan.go:299
+//line quern.dev/algo/internal/template/scan.go:287
 						result02 := longer(t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-//line quern.dev/algo/internal/template/scan.go:299
+//line quern.dev/algo/internal/template/scan.go:287
 						result03 := longer(t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-//line quern.dev/algo/internal/template/scan.go:299
+//line quern.dev/algo/internal/template/scan.go:287
 						result04 := longer(t58, t59)
 						t61 := result04
 						sa = t49
@@ -14718,107 +14940,147 @@ func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, ou
 						sd = t61
 					}
 					break
+//line quern.dev/algo/internal/template/scan.go:295:170000
 				}
-//line quern.dev/algo/internal/template/scan.go:303
+//line quern.dev/algo/internal/template/scan.go:291
 				for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					t64 := a[i2]
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					result05 := longer(t63, t64)
 					t66 := result05
 					t67 := sb
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					t68 := b[i2]
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					result06 := longer(t67, t68)
 					t70 := result06
 					t71 := sc
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					t72 := c[i2]
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					result07 := longer(t71, t72)
 					t74 := result07
 					t75 := sd
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					t76 := d[i2]
-//line quern.dev/algo/internal/template/scan.go:304
+//line quern.dev/algo/internal/template/scan.go:292
 					result08 := longer(t75, t76)
 					t78 := result08
 					sa = t66
+//line quern.dev/algo/internal/template/scan.go:295:170000
 					sb = t70
+//line quern.dev/algo/internal/template/scan.go:296:170000
 					sc = t74
+//line quern.dev/algo/internal/template/scan.go:297:170000
 					sd = t78
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					t79 := u
 					t80 := i2
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					_ = t79[t80]
 					t81 := v
+//line quern.dev/algo/internal/template/scan.go:295:170000
 					t82 := i2
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					_ = t81[t82]
 					t83 := w
+//line quern.dev/algo/internal/template/scan.go:295:170000
 					t84 := i2
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					_ = t83[t84]
 					t85 := x
+//line quern.dev/algo/internal/template/scan.go:295:170000
 					t86 := i2
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					_ = t85[t86]
 					t87 := sa
+//line quern.dev/algo/internal/template/scan.go:295:170000
 					t88 := sb
+//line quern.dev/algo/internal/template/scan.go:296:170000
 					t89 := sc
+//line quern.dev/algo/internal/template/scan.go:297:170000
 					t90 := sd
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					t79[t80] = t87
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					t81[t82] = t88
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					t83[t84] = t89
-//line quern.dev/algo/internal/template/scan.go:305
+//line quern.dev/algo/internal/template/scan.go:293
 					t85[t86] = t90
 				}
+//line quern.dev/algo/internal/template/scan.go:295:170000
 				break
+//line quern.dev/algo/internal/template/scan.go:296:170000
 			}
+//line quern.dev/algo/internal/template/scan.go:297:170000
 			for k := 0; k < 4; k++ {
+//line quern.dev/algo/internal/template/scan.go:298:170000
 				if r.Halted() {
-//line quern.dev/algo/internal/template/scan.go:309
+//line quern.dev/algo/internal/template/scan.go:297:170000
 					r.Halt()
+//line quern.dev/algo/internal/template/scan.go:298:170000
 				}
-//line quern.dev/algo/internal/template/scan.go:310
+//line quern.dev/algo/internal/template/scan.go:298:170000
 				i3 := (p + k) * part
+//line quern.dev/algo/internal/template/scan.go:299:170000
 				if i3 >= len(in) || p+k >= len(before) {
+//line quern.dev/algo/internal/template/scan.go:300:170000
 					break block
+//line quern.dev/algo/internal/template/scan.go:301:170000
 				}
+//line quern.dev/algo/internal/template/scan.go:302:170000
 				last := min(i3+part, len(in))
+//line quern.dev/algo/internal/template/scan.go:303:170000
 				sum := before[p+k]
+//line quern.dev/algo/internal/template/scan.go:304:170000
 				if p+k == 0 && !start {
+//line quern.dev/algo/internal/template/scan.go:305:170000
 					sum = in[i3]
+//line quern.dev/algo/internal/template/scan.go:306:170000
 					out[i3] = sum
+//line quern.dev/algo/internal/template/scan.go:307:170000
 					i3++
+//line quern.dev/algo/internal/template/scan.go:308:170000
 				}
+//line quern.dev/algo/internal/template/scan.go:309:170000
 				for ; i3 < last; i3++ {
+//line quern.dev/algo/internal/template/scan.go:310:170000
 					v2 := in[i3]
+//line quern.dev/algo/internal/template/scan.go:311:170000
 					if exclusive {
+//line quern.dev/algo/internal/template/scan.go:312:170000
 						out[i3] = sum
+//line quern.dev/algo/internal/template/scan.go:313:170000
 					}
+//line quern.dev/algo/internal/template/scan.go:314:170000
 					t91 := sum
+//line quern.dev/algo/internal/template/scan.go:315:170000
 					t92 := v2
-//line quern.dev/algo/internal/template/scan.go:326
+//line quern.dev/algo/internal/template/scan.go:314:170000
 					result09 := longer(t91, t92)
+//line quern.dev/algo/internal/template/scan.go:315:170000
 					sum = result09
-//line quern.dev/algo/internal/template/scan.go:327
+//line quern.dev/algo/internal/template/scan.go:315:170000
 					if !exclusive {
+//line quern.dev/algo/internal/template/scan.go:316:170000
 						out[i3] = sum
+//line quern.dev/algo/internal/template/scan.go:317:170000
 					}
+//line quern.dev/algo/internal/template/scan.go:318:170000
 				}
+//line quern.dev/algo/internal/template/scan.go:319:170000
 			}
+//line quern.dev/algo/internal/template/scan.go:320:170000
 		}
+//line quern.dev/algo/internal/template/scan.go:321:170000
 	}
+//line quern.dev/algo/internal/template/scan.go:322:170000
 }
 
-//line quern_gen.go:14822:1
+//line quern_gen.go:15084:1
 func quernHostLongerScanLines(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)
@@ -14849,7 +15111,7 @@ func quernRow1LongerScanLines(r *host2.Run, base, inner, n int, in []kernel.Vec2
 		line := base + threadX
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:371
+//line quern.dev/algo/internal/template/scan.go:359
 			plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
@@ -14865,20 +15127,20 @@ func quernRow1LongerScanLines(r *host2.Run, base, inner, n int, in []kernel.Vec2
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-//line quern.dev/algo/internal/template/scan.go:384
+//line quern.dev/algo/internal/template/scan.go:372
 					r.Halt()
 				}
-//line quern.dev/algo/internal/template/scan.go:385
+//line quern.dev/algo/internal/template/scan.go:373
 				v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
 				t1 := sum
 				t2 := v
-//line quern.dev/algo/internal/template/scan.go:389
+//line quern.dev/algo/internal/template/scan.go:377
 				result0 := longer(t1, t2)
 				sum = result0
-//line quern.dev/algo/internal/template/scan.go:390
+//line quern.dev/algo/internal/template/scan.go:378
 				if !exclusive {
 					out[at] = sum
 				}

@@ -80,6 +80,11 @@ func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 		}
 		out.Variants = append(out.Variants, w)
 	}
+	// A form with conditions that equals the one without is useless.
+	wide := out.Variants[len(out.Variants)-1]
+	out.Variants = slices.DeleteFunc(out.Variants, func(v Variant) bool {
+		return v.Name != wide.Name && v.Threads == wide.Threads && v.Text == wide.Text
+	})
 	return out, nil
 }
 

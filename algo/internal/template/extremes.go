@@ -57,16 +57,79 @@ func extremesOf[T any](less func(a, b T) bool, first, last, stride int, in []T, 
 	return lo, hi
 }
 
+// vectorExtremes returns the least and the greatest of the elements from first to last-1, or one of
+// them, that belong to the thread.
+//
+//quern:unchecked
+func vectorExtremes[T any](t kernel.Thread, less func(a, b T) bool, least, greatest bool, first, last int, in []T) (lo, hi extreme[T]) {
+	i, vectors := first/Vector+t.ThreadIdx.X, last/Vector // first is a multiple of Vector
+	p := min(Vector*i, last-1)
+	low, high := in[p], in[p]
+	lowAt, highAt := p, p
+	switch {
+	case !greatest:
+		//quern:unroll 2
+		for j := i; j < vectors; j += Threads {
+			v := loadVector(in, j)
+			for k := range Vector {
+				if less(v[k], low) {
+					low, lowAt = v[k], Vector*j+k
+				}
+			}
+		}
+	case !least:
+		//quern:unroll 2
+		for j := i; j < vectors; j += Threads {
+			v := loadVector(in, j)
+			for k := range Vector {
+				if less(high, v[k]) {
+					high, highAt = v[k], Vector*j+k
+				}
+			}
+		}
+	default:
+		//quern:unroll 2
+		for j := i; j < vectors; j += Threads {
+			v := loadVector(in, j)
+			for k := range Vector {
+				if less(v[k], low) {
+					low, lowAt = v[k], Vector*j+k
+				}
+				if less(high, v[k]) {
+					high, highAt = v[k], Vector*j+k
+				}
+			}
+		}
+	}
+	// Up to Vector-1 elements are left.
+	if j := Vector*vectors + t.ThreadIdx.X; j < last {
+		if less(in[j], low) || j < lowAt {
+			low, lowAt = in[j], j
+		}
+		if less(high, in[j]) || j < highAt {
+			high, highAt = in[j], j
+		}
+	}
+	return extreme[T]{low, lowAt}, extreme[T]{high, highAt}
+}
+
 // Extremes finds the first one of the least elements, and the first one of the greatest
-// elements, of each part of in. at has the positions of the elements, unless it is empty. Part p
-// writes what it has found to out[2*p+lo] and out[2*p+hi], and the positions to outAt, unless
-// the slice is empty or the offset is negative.
+// elements, of each part of in. at has the positions of the elements, unless it is empty. part is a
+// multiple of [Vector]. Part 0 writes what it has found to out[lo] and out[hi], and the positions
+// to outAt, unless the slice is empty or the index is negative. The next part writes to the
+// elements behind these.
 //
 //quern:template Less block=256 only=gpu
 //quern:unchecked
 func Extremes[T any](t kernel.Thread, less func(a, b T) bool, part, lo, hi int, in []T, at []int, out []T, outAt []int) {
 	first, i := t.BlockIdx.X*part, t.ThreadIdx.X
-	l, h := extremesOf(less, first+i, min(first+part, len(in)), Threads, in, at)
+	last := min(first+part, len(in))
+	var l, h extreme[T]
+	if len(at) > 0 {
+		l, h = extremesOf(less, first+i, last, Threads, in, at)
+	} else {
+		l, h = vectorExtremes(t, less, lo >= 0, hi >= 0, first, last, in)
+	}
 	l, h = least(t, less, l), greatest(t, less, h)
 	lowest, highest := kernel.Shared[[warps]extreme[T]](t), kernel.Shared[[warps]extreme[T]](t)
 	if t.Lane() == 0 {
@@ -78,8 +141,7 @@ func Extremes[T any](t kernel.Thread, less func(a, b T) bool, part, lo, hi int, 
 		for w := 1; w < warps; w++ {
 			l, h = lesser(less, l, lowest[w]), greater(less, h, highest[w])
 		}
-		storeExtreme(l, lo+2*t.BlockIdx.X, lo, out, outAt)
-		storeExtreme(h, hi+2*t.BlockIdx.X, hi, out, outAt)
+		storeExtremes(l, h, t.BlockIdx.X, lo, hi, out, outAt)
 	}
 }
 
@@ -99,6 +161,16 @@ func greatest[T any](t kernel.Thread, less func(a, b T) bool, e extreme[T]) extr
 		e = greater(less, e, extreme[T]{kernel.ShuffleDown(t, e.V, d), kernel.ShuffleDown(t, e.At, d)})
 	}
 	return e
+}
+
+//quern:unchecked
+func storeExtremes[T any](l, h extreme[T], part, lo, hi int, out []T, outAt []int) {
+	step := 1
+	if lo >= 0 && hi >= 0 {
+		step = 2
+	}
+	storeExtreme(l, lo+step*part, lo, out, outAt)
+	storeExtreme(h, hi+step*part, hi, out, outAt)
 }
 
 //quern:unchecked
@@ -124,6 +196,5 @@ func ExtremeParts[T any](t kernel.Thread, less func(a, b T) bool, part, lo, hi i
 		return
 	}
 	l, h := extremesOf(less, first, min(first+part, len(in)), 1, in, at)
-	storeExtreme(l, lo+2*p, lo, out, outAt)
-	storeExtreme(h, hi+2*p, hi, out, outAt)
+	storeExtremes(l, h, p, lo, hi, out, outAt)
 }

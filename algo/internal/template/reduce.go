@@ -13,15 +13,35 @@ const (
 // Vector is how many neighbouring elements a thread loads at once.
 const Vector = 4
 
-// ReduceParts combines the elements of each part of in. Part p has the elements p*part to
-// (p+1)*part-1, if there are as many; part is a multiple of [Vector]. The result is out[p].
+// loadVector loads the elements Vector*i to Vector*i+Vector-1, at once if in begins at a multiple
+// of 16 bytes.
+//
+//quern:unchecked
+func loadVector[T any](in []T, i int) (v [Vector]T) {
+	for k := range Vector {
+		v[k] = in[Vector*i+k]
+	}
+	return v
+}
+
+// storeVector stores the elements Vector*i to Vector*i+Vector-1.
+//
+//quern:unchecked
+func storeVector[T any](out []T, i int, v [Vector]T) {
+	for k := range Vector {
+		out[Vector*i+k] = v[k]
+	}
+}
+
+// ReduceParts combines the elements of each part of in. Part p has the elements p*Vector*part to
+// (p+1)*Vector*part-1, if there are as many. The result is out[p].
 //
 //quern:template Combine,merge block=256
 //quern:unchecked
 func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
 	partial := kernel.Shared[[warps]T](t)
-	first := t.BlockIdx.X * part
-	count := min(part, len(in)-first)
+	first := t.BlockIdx.X * part // vector
+	count := min(Vector*part, len(in)-Vector*first)
 	if count <= 0 {
 		return
 	}
@@ -29,16 +49,16 @@ func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, o
 	vectors := count / Vector
 	var sum T
 	if i < vectors {
-		v := *(*[Vector]T)(in[first+Vector*i:])
+		v := loadVector(in, first+i)
 		sum = combine(combine(v[0], v[1]), combine(v[2], v[3]))
 		for j := i + Threads; j < vectors; j += Threads {
-			v := *(*[Vector]T)(in[first+Vector*j:])
+			v := loadVector(in, first+j)
 			sum = combine(sum, combine(combine(v[0], v[1]), combine(v[2], v[3])))
 		}
 	}
 	// Up to Vector-1 elements are left. If there are no vectors, they are all there is.
 	if j := Vector*vectors + i; j < count {
-		if v := in[first+j]; i < vectors {
+		if v := in[Vector*first+j]; i < vectors {
 			sum = combine(sum, v)
 		} else {
 			sum = v
@@ -57,28 +77,46 @@ func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, o
 }
 
 // ReduceRows combines the elements of rows of n elements. Each row is divided into parts of part
-// elements, and a group of neighbouring threads of a warp, a power of two, combines a part. The
-// result of part p of row r is out[r*parts+p].
+// elements, and a group of 1<<group neighbouring threads of a warp combines a part. The result of
+// part p of row r is out[r*parts+p].
 //
 //quern:template Combine block=256
 //quern:unchecked
 func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, parts, part, group int, in, out []T) {
-	to := t.Global() / group
-	lane := t.Lane() & (group - 1)
-	row := to / parts
-	at := row*n + (to-row*parts)*part
-	count := min(part, row*n+n-at)
+	to := t.Global() >> group
+	width := 1 << group
+	lane := t.Lane() & (width - 1)
+	row, first := to, 0
+	if parts > 1 {
+		row = to / parts
+		first = (to - row*parts) * part
+	}
+	count := min(part, n-first)
 	if to >= len(out) {
 		count = 0
 	}
 	var sum T
-	if lane < count {
+	active := min(count, width)
+	if n%Vector == 0 && part%Vector == 0 {
+		at, vectors := row*(n/Vector)+first/Vector, count/Vector
+		active = min(vectors, width)
+		if lane < vectors {
+			v := loadVector(in, at+lane)
+			sum = combine(combine(v[0], v[1]), combine(v[2], v[3]))
+			//quern:unroll 2
+			for j := lane + width; j < vectors; j += width {
+				v := loadVector(in, at+j)
+				sum = combine(sum, combine(combine(v[0], v[1]), combine(v[2], v[3])))
+			}
+		}
+	} else if lane < count {
+		at := row*n + first
 		sum = in[at+lane]
-		for j := lane + group; j < count; j += group {
+		for j := lane + width; j < count; j += width {
 			sum = combine(sum, in[at+j])
 		}
 	}
-	sum = reduceGroup(t, combine, group, min(count, group), sum)
+	sum = reduceGroup(t, combine, width, active, sum)
 	if to < len(out) && lane == 0 {
 		out[to] = sum
 	}

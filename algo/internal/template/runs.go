@@ -2,6 +2,7 @@ package template
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"quern.dev/kernel"
 )
@@ -9,6 +10,9 @@ import (
 // runs describes the runs of equal elements of a part: how many begin in it, and where the last
 // one of these begins.
 type runs = struct{ N, Start uint32 }
+
+// RunsSize is the size of the sum of a tile of [RunTiles].
+const RunsSize = 8
 
 func joinRuns(a, b runs) runs {
 	if b.N == 0 {
@@ -24,7 +28,8 @@ func joinRuns(a, b runs) runs {
 //
 //quern:template Equal block=256 only=gpu
 //quern:unchecked
-func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, lengths []int, heads []uint8, count []int, status []uint32, sums [][2]uint32) {
+func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, lengths []int, heads []uint8, count []int, status []uint64) {
+	outside := kernel.Shared[[2]runs](t) // the runs before the tile, and up to its end
 	tile := nextTile(t, status)
 	v := loadTile(t, tile, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
@@ -32,9 +37,9 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 	var sum [rows]runs
 	for r := range rows {
 		at := base + r*Threads*Vector
-		prior := v[r][0]
-		if at > 0 && at < len(in) {
-			prior = in[at-1]
+		prior := kernel.ShuffleUp(t, v[r][Vector-1], 1)
+		if t.Lane() == 0 && at > 0 {
+			prior = in[min(at, len(in))-1]
 		}
 		for k := range Vector {
 			if at+k < len(in) && (at+k == 0 || !same(prior, v[r][k])) {
@@ -44,37 +49,91 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 		}
 		sum[r] = runs{uint32(bits.OnesCount32(mask[r])), uint32(at + bits.Len32(mask[r]) - 1)}
 	}
-	before := prefixesIn(t, joinRuns, tile, true, runs{}, status,
-		func(i int) runs { return runs{sums[i][0], sums[i][1]} },
-		func(i int, v runs) { sums[i] = [2]uint32{v.N, v.Start} },
-		sum)
-	for r := range rows {
-		at := base + r*Threads*Vector
-		if len(heads) > 0 {
-			for k := range Vector {
-				if at+k < len(heads) {
-					heads[at+k] = uint8(mask[r] >> k & 1)
-				}
-			}
-		}
-		so := before[r]
-		for k := range Vector {
-			if mask[r]>>k&1 != 0 {
-				if len(values) > 0 {
-					values[so.N] = v[r][k]
-				}
-				if len(lengths) > 0 && so.N > 0 {
-					lengths[so.N-1] = at + k - int(so.Start)
-				}
-				so = runs{so.N + 1, uint32(at + k)}
-			}
-		}
-		if at < len(in) && at+Vector >= len(in) {
+	before := prefixes(t, joinRuns, tile, true, runs{}, status, sum)
+	if t.ThreadIdx.X == 0 {
+		outside[0] = before[0]
+	}
+	if t.ThreadIdx.X == Threads-1 {
+		all := joinRuns(before[rows-1], sum[rows-1])
+		outside[1] = all
+		if tile == t.GridDim.X-1 {
 			if len(lengths) > 0 {
-				lengths[so.N-1] = len(in) - int(so.Start)
+				lengths[all.N-1] = len(in) - int(all.Start)
 			}
 			if len(count) > 0 {
-				count[0] = int(so.N)
+				count[0] = int(all.N)
+			}
+		}
+	}
+	if len(heads) > 0 {
+		for r := range rows {
+			var head [Vector]uint8
+			for k := range Vector {
+				head[k] = uint8(mask[r] >> k & 1)
+			}
+			if (tile+1)*Tile <= len(heads) {
+				storeVector(heads, tile*(Tile/Vector)+t.ThreadIdx.X+r*Threads, head)
+				continue
+			}
+			for k := range Vector {
+				if at := base + r*Threads*Vector + k; at < len(heads) {
+					heads[at] = head[k]
+				}
+			}
+		}
+	}
+	t.Sync()
+	first, n := outside[0].N, outside[1].N-outside[0].N
+	if len(values) > 0 {
+		if staged[T]() {
+			stage := kernel.Dynamic[T](t)
+			for r := range rows {
+				at := before[r].N - first
+				for k := range Vector {
+					if mask[r]>>k&1 != 0 {
+						stage[at] = v[r][k]
+						at++
+					}
+				}
+			}
+			t.Sync()
+			to := values[first:]
+			for j := uint32(t.ThreadIdx.X); j < n; j += Threads {
+				to[j] = stage[j]
+			}
+			t.Sync()
+		} else {
+			for r := range rows {
+				at := before[r].N
+				for k := range Vector {
+					if mask[r]>>k&1 != 0 {
+						values[at] = v[r][k]
+						at++
+					}
+				}
+			}
+		}
+	}
+	if len(lengths) > 0 {
+		starts := kernel.Dynamic[uint32](t)
+		for r := range rows {
+			at := before[r].N - first
+			for k := range Vector {
+				if mask[r]>>k&1 != 0 {
+					starts[at] = uint32(base + r*Threads*Vector + k)
+					at++
+				}
+			}
+		}
+		t.Sync()
+		// A run ends where the next one begins.
+		for j := uint32(t.ThreadIdx.X); j < n; j += Threads {
+			start := outside[0].Start
+			if j > 0 {
+				start = starts[j-1]
+			}
+			if first+j > 0 {
+				lengths[first+j-1] = int(starts[j] - start)
 			}
 		}
 	}
@@ -146,6 +205,9 @@ func RunParts[T any](t kernel.Thread, same func(a, b T) bool, launch, part int, 
 	}
 }
 
+// TallySize returns the size of the sum of a tile of [ScanRuns], for elements of type T.
+func TallySize[T any]() int { return int(unsafe.Sizeof(tally[T]{})) }
+
 // tally is the combination of the elements since the last beginning of a run, and the number of
 // these beginnings.
 type tally[T any] = struct {
@@ -171,7 +233,7 @@ func joinTallies[T any](combine func(a, b T) T) func(a, b tally[T]) tally[T] {
 //
 //quern:template Combine block=256 maxregs=128 only=gpu
 //quern:unchecked
-func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status, counts []uint32, sums []T) {
+func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status []uint64) {
 	tile := nextTile(t, status)
 	x := loadTile(t, tile, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
@@ -180,9 +242,17 @@ func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive 
 	var sum [rows]tally[T]
 	for r := range rows {
 		at := base + r*Threads*Vector
-		for k := range Vector + 1 {
-			if at+k >= len(in) || heads[at+k] != 0 {
-				mask[r] |= 1 << k
+		if (tile+1)*Tile < len(heads) {
+			head := loadVector(heads, tile*(Tile/Vector)+t.ThreadIdx.X+r*Threads)
+			for k := range Vector {
+				mask[r] |= uint32(head[k]) << k
+			}
+			mask[r] |= uint32(heads[at+Vector]) << Vector
+		} else {
+			for k := range Vector + 1 {
+				if at+k >= len(in) || heads[at+k] != 0 {
+					mask[r] |= 1 << k
+				}
 			}
 		}
 		sum[r] = tally[T]{mask[r] & 1, x[r][0]}
@@ -190,10 +260,7 @@ func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive 
 			sum[r] = join(sum[r], tally[T]{mask[r] >> k & 1, x[r][k]})
 		}
 	}
-	before := prefixesIn(t, join, tile, true, tally[T]{0, first}, status,
-		func(i int) tally[T] { return tally[T]{counts[i], sums[i]} },
-		func(i int, v tally[T]) { counts[i], sums[i] = v.N, v.V },
-		sum)
+	before := prefixes(t, join, tile, true, tally[T]{0, first}, status, sum)
 	for r := range rows {
 		at := base + r*Threads*Vector
 		so := before[r]

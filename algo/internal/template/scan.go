@@ -2,6 +2,7 @@ package template
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"quern.dev/kernel"
 )
@@ -17,21 +18,31 @@ const (
 
 const totals = rows * warps // of warps, in a tile: as many as a warp has lanes
 
-// States of a tile, in the word of status that belongs to it.
+// Tags of the sum of a tile, in the words of status that belong to it. Until a tile has one, these
+// are zero.
 const (
-	pending   = 0
-	aggregate = 1 // sums[2*tile] is valid
-	inclusive = 2 // sums[2*tile+1], which includes all earlier tiles, is valid
+	aggregate = 1 << 32 // of the tile
+	inclusive = 2 << 32 // of the tile and all earlier ones
 )
+
+// StatusWords returns how many words of status belong to a tile whose sum has size bytes. Another
+// word has the number of tiles taken.
+func StatusWords(size int) int { return (size + 3) / 4 }
+
+// statusOf returns the position in status of the words of a tile.
+func statusOf[T any](tile int) int {
+	var v T
+	return 1 + tile*((int(unsafe.Sizeof(v))+3)/4)
+}
 
 // nextTile returns the number of the tile that the block works on. Blocks take tiles in the
 // order in which they start, so all earlier tiles are being worked on.
 //
 //quern:unchecked
-func nextTile(t kernel.Thread, status []uint32) int {
+func nextTile(t kernel.Thread, status []uint64) int {
 	tile := kernel.Shared[uint32](t)
 	if t.ThreadIdx.X == 0 {
-		*tile = kernel.AtomicAdd(&status[0], 1)
+		*tile = uint32(kernel.AtomicAdd(&status[0], 1))
 	}
 	t.Sync()
 	return int(*tile)
@@ -39,19 +50,10 @@ func nextTile(t kernel.Thread, status []uint32) int {
 
 // prefixes returns the sums of everything before each of the thread's vectors, given the sums
 // of the vectors. There is nothing before the first vector of the first tile, unless start is
-// set: then first comes before it. status has a word for the number of tiles taken, and one per
-// tile; all are zero at first.
+// set: then first comes before it. status is zero at first.
 //
 //quern:unchecked
-func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint32, sums []T, sum [rows]T) (before [rows]T) {
-	load, store := func(i int) T { return sums[i] }, func(i int, v T) { sums[i] = v }
-	return prefixesIn(t, combine, tile, start, first, status, load, store, sum)
-}
-
-// prefixesIn is [prefixes] with functions that access sums.
-//
-//quern:unchecked
-func prefixesIn[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint32, load func(i int) T, store func(i int, v T), sum [rows]T) (before [rows]T) {
+func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint64, sum [rows]T) (before [rows]T) {
 	prior := kernel.Shared[T](t)         // to the tile
 	above := kernel.Shared[[totals]T](t) // of warps, then of those before
 	lane, warp := t.Lane(), t.Warp()
@@ -65,30 +67,24 @@ func prefixesIn[T any](t kernel.Thread, combine func(a, b T) T, tile int, start 
 	if warp == 0 {
 		all := scanWarp(t, combine, above[lane])
 		total := kernel.Shuffle(t, all, warpSize-1)
+		if tile == 0 && start {
+			total = combine(first, total)
+		}
+		before := first
+		if tile > 0 {
+			if lane == 0 {
+				kernel.PutWords(status, statusOf[T](tile), aggregate, &total)
+			}
+			before = lookBack(t, combine, tile, status)
+			total = combine(before, total)
+		}
+		if lane == 0 {
+			kernel.PutWords(status, statusOf[T](tile), inclusive, &total)
+			*prior = before
+		}
 		earlier := kernel.ShuffleUp(t, all, 1)
 		if lane > 0 {
 			above[lane] = earlier
-		}
-		if tile == 0 {
-			if start {
-				total = combine(first, total)
-			}
-			if lane == 0 {
-				*prior = first
-				store(1, total)
-				kernel.StoreRelease(&status[1], inclusive)
-			}
-		} else {
-			if lane == 0 {
-				store(2*tile, total)
-				kernel.StoreRelease(&status[1+tile], aggregate)
-			}
-			before := lookBack(t, combine, tile, status, load)
-			if lane == 0 {
-				*prior = before
-				store(2*tile+1, combine(before, total))
-				kernel.StoreRelease(&status[1+tile], inclusive)
-			}
 		}
 	}
 	t.Sync()
@@ -115,28 +111,21 @@ func prefixesIn[T any](t kernel.Thread, combine func(a, b T) T, tile int, start 
 // warp get it.
 //
 //quern:unchecked
-func lookBack[T any](t kernel.Thread, combine func(a, b T) T, tile int, status []uint32, load func(i int) T) T {
+func lookBack[T any](t kernel.Thread, combine func(a, b T) T, tile int, status []uint64) T {
 	lane := t.Lane()
 	var sum T
 	for last, more := tile-1, true; more; last -= warpSize {
-		at := max(last-lane, 0) // tile 0 ends the search
-		state := kernel.LoadAcquire(&status[1+at])
-		ends := kernel.Ballot(t, state == inclusive)
-		for kernel.Ballot(t, state == pending)&upTo(ends) != 0 {
-			if state != inclusive {
-				state = kernel.LoadAcquire(&status[1+at])
+		at := statusOf[T](max(last-lane, 0)) // tile 0 ends the search
+		var v T
+		tag := kernel.GetWords(status, at, &v)
+		ends := kernel.Ballot(t, tag == inclusive)
+		for kernel.Ballot(t, tag == 0)&upTo(ends) != 0 {
+			if tag != inclusive {
+				tag = kernel.GetWords(status, at, &v)
 			}
-			ends = kernel.Ballot(t, state == inclusive)
+			ends = kernel.Ballot(t, tag == inclusive)
 		}
 		lanes := bits.OnesCount32(upTo(ends))
-		var v T
-		if lane < lanes {
-			if state == inclusive {
-				v = load(2*at + 1)
-			} else {
-				v = load(2 * at)
-			}
-		}
 		for d := 1; d < warpSize; d *= 2 {
 			earlier := kernel.ShuffleDown(t, v, d)
 			if lane+d < lanes {
@@ -173,16 +162,16 @@ func scanWarp[T any](t kernel.Thread, combine func(a, b T) T, v T) T {
 //
 //quern:unchecked
 func loadTile[T any](t kernel.Thread, tile int, in []T) (v [rows][Vector]T) {
-	base := tile*Tile + Vector*t.ThreadIdx.X
+	first := tile*(Tile/Vector) + t.ThreadIdx.X
 	if (tile+1)*Tile <= len(in) {
 		for r := range rows {
-			v[r] = *(*[Vector]T)(in[base+r*Threads*Vector:])
+			v[r] = loadVector(in, first+r*Threads)
 		}
 		return v
 	}
 	for r := range rows {
 		for k := range Vector {
-			v[r][k] = in[min(base+r*Threads*Vector+k, len(in)-1)]
+			v[r][k] = in[min(Vector*(first+r*Threads)+k, len(in)-1)]
 		}
 	}
 	return v
@@ -194,7 +183,7 @@ func loadTile[T any](t kernel.Thread, tile int, in []T) (v [rows][Vector]T) {
 //
 //quern:template Combine block=256 only=gpu
 //quern:unchecked
-func ScanTiles[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start bool, first T, in, out []T, status []uint32, sums []T) {
+func ScanTiles[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start bool, first T, in, out []T, status []uint64) {
 	tile := nextTile(t, status)
 	v := loadTile(t, tile, in)
 	var sum [rows]T
@@ -204,8 +193,8 @@ func ScanTiles[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start 
 			sum[r] = combine(sum[r], v[r][k])
 		}
 	}
-	before := prefixes(t, combine, tile, start, first, status, sums, sum)
-	base := tile*Tile + Vector*t.ThreadIdx.X
+	before := prefixes(t, combine, tile, start, first, status, sum)
+	vector := tile*(Tile/Vector) + t.ThreadIdx.X
 	for r := range rows {
 		w := v[r]
 		if tile > 0 || t.ThreadIdx.X > 0 || r > 0 || start {
@@ -217,13 +206,12 @@ func ScanTiles[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start 
 		if exclusive {
 			w = [Vector]T{before[r], w[0], w[1], w[2]}
 		}
-		at := base + r*Threads*Vector
-		if at+Vector <= len(out) {
-			*(*[Vector]T)(out[at:]) = w
+		if (tile+1)*Tile <= len(out) {
+			storeVector(out, vector+r*Threads, w)
 		} else {
 			for k := range Vector {
-				if at+k < len(out) {
-					out[at+k] = w[k]
+				if at := Vector*(vector+r*Threads) + k; at < len(out) {
+					out[at] = w[k]
 				}
 			}
 		}

@@ -77,7 +77,7 @@ func SetPaths[T any](t kernel.Thread, less func(a, b T) bool, tile int, a, b []T
 //
 //quern:template Less block=256 only=gpu
 //quern:unchecked
-func SetTiles[T any](t kernel.Thread, less func(a, b T) bool, operation uint32, paths []int, a, b, out []T, count []int, status []uint32, sums []int) {
+func SetTiles[T any](t kernel.Thread, less func(a, b T) bool, operation uint32, paths []int, a, b, out []T, count []int, status []uint64) {
 	starts := kernel.Shared[[Threads + 1][2]int32](t)
 	items, i := itemsOf[T](), t.ThreadIdx.X
 	block := nextTile(t, status)
@@ -125,7 +125,7 @@ func SetTiles[T any](t kernel.Thread, less func(a, b T) bool, operation uint32, 
 	}
 
 	before, all := countBlock(t, bits.OnesCount32(mask))
-	prior := countTiles(t, block, all, status, sums)
+	prior := countTiles(t, block, all, status)
 	for k := range items + 1 {
 		if mask>>k&1 != 0 {
 			tile[before] = kept[k]
@@ -167,21 +167,20 @@ func countBlock(t kernel.Thread, n int) (before, all int) {
 // countTiles returns the sum of n over the tiles before tile. All threads pass the same n.
 //
 //quern:unchecked
-func countTiles(t kernel.Thread, tile, n int, status []uint32, sums []int) int {
+func countTiles(t kernel.Thread, tile, n int, status []uint64) int {
 	prior := kernel.Shared[int](t)
 	if t.Warp() == 0 {
 		before := 0
 		if tile > 0 {
 			if t.Lane() == 0 {
-				sums[2*tile] = n
-				kernel.StoreRelease(&status[1+tile], aggregate)
+				kernel.PutWords(status, statusOf[int](tile), aggregate, &n)
 			}
-			before = lookBack(t, addInts, tile, status, func(i int) int { return sums[i] })
+			before = lookBack(t, addInts, tile, status)
 		}
 		if t.Lane() == 0 {
 			*prior = before
-			sums[2*tile+1] = before + n
-			kernel.StoreRelease(&status[1+tile], inclusive)
+			all := before + n
+			kernel.PutWords(status, statusOf[int](tile), inclusive, &all)
 		}
 	}
 	t.Sync()

@@ -39,6 +39,8 @@ func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, boo
 		fn.bulk(e, name)
 	case "PutWords":
 		fn.putWords(e)
+	case "GetWords":
+		return fn.getWords(e), true
 	default:
 		return nil, false
 	}

@@ -264,3 +264,128 @@ func (p *wordPutter) store() {
 	p.fn.emit(&ir.Memory{Op: ir.StoreRelaxed, Places: []ir.Place{p.element(p.base, p.turn, p.next)}, Args: []ir.Expr{v}, Scope: p.scope, Pos: p.fn.l.pos(p.call.Pos())})
 	p.next, p.word = p.next+1, nil
 }
+
+// maxGetWords is the maximum number of words that kernel.GetWords reads.
+const maxGetWords = 256
+
+// getWords lowers kernel.GetWords like putWords.
+func (fn *function) getWords(e *ast.CallExpr) []ir.Expr {
+	from := fn.stable(fn.expr(e.Args[0]), e.Args[0].Pos())
+	at := fn.stable(fn.exprAs(e.Args[1], ir.TInt), e.Args[1].Pos())
+	msg := fn.stable(fn.expr(e.Args[2]), e.Args[2].Pos())
+	scope := fn.scope(e, 3, "GetWords")
+	fn.f.UsesThread = true // as for other loads, with which a thread can wait
+	tag := fn.result("tag", ir.TUint64, e)
+	result := []ir.Expr{ir.Get(tag)}
+	if from.Type().Kind != ir.Slice || msg.Type().Kind != ir.Pointer { // already reported
+		return result
+	}
+	t := msg.Type().Elem
+	if !plain(t) || t.Size() == 0 || t.Size() > 4*maxGetWords {
+		fn.errorf(e.Args[2].Pos(), "kernel.GetWords of %s, which has %d bytes; load up to %d bytes of numbers, bools, and arrays and structs of these", t, t.Size(), 4*maxGetWords)
+		return result
+	}
+	fn.emit(&ir.Call{Dst: []*ir.Local{tag}, Func: fn.getWordsFunc(e, t, scope), Args: []ir.Expr{from, at, msg}, Pos: fn.l.pos(e.Pos())})
+	return result
+}
+
+// getWordsFunc returns kernel.GetWords for type t.
+func (fn *function) getWordsFunc(e *ast.CallExpr, t *ir.Type, scope ir.Scope) *ir.Func {
+	pos := fn.l.pos(e.Pos())
+	local := func(name string, t *ir.Type) *ir.Local { return &ir.Local{Name: name, Type: t, Pos: pos} }
+	from, at, msg, tag := local("from", ir.SliceOf(ir.TUint64)), local("at", ir.TInt), local("msg", ir.PointerTo(t)), local("tag", ir.TUint64)
+	f := &ir.Func{Name: "kernel.GetWords", Params: []*ir.Local{from, at, msg}, Results: []*ir.Local{tag}, Pos: pos, Go: ir.GoRef{Package: kernelPath, Name: "GetWords"}}
+	body := &function{l: fn.l, src: fn.src, f: f, name: f.Name}
+	element := func(w int64) *ir.ElemPlace {
+		index := ir.Expr(ir.Get(at))
+		if w > 0 {
+			index = &ir.Binary{Op: ir.Add, X: index, Y: ir.IntConst(ir.TInt, w)}
+		}
+		return &ir.ElemPlace{Slice: ir.Get(from), Index: index, Pos: pos}
+	}
+	// If both ends are in range, so are all elements between them.
+	n := (t.Size() + 3) / 4
+	for _, w := range []int64{0, n - 1} {
+		p := element(w)
+		p.Check = !fn.unchecked
+		body.emit(&ir.Check{Place: p})
+	}
+	g := &wordGetter{fn: body}
+	for w := range n {
+		word := body.hidden("word", ir.TUint64, e.Pos())
+		body.emit(&ir.Memory{Op: ir.LoadRelaxed, Dst: word, Places: []ir.Place{element(w)}, Scope: scope, Pos: pos})
+		g.words = append(g.words, word)
+	}
+	half := ir.IntConst(ir.TUint32, 32)
+	tagOf := func(word *ir.Local) ir.Expr {
+		return &ir.Binary{Op: ir.Shl, X: &ir.Binary{Op: ir.Shr, X: ir.Get(word), Y: half}, Y: half}
+	}
+	set := func(x ir.Expr) *ir.Assign { return &ir.Assign{Dst: &ir.VarPlace{Var: tag}, Src: x, Pos: pos} }
+	body.emit(set(tagOf(g.words[0])))
+	for _, word := range g.words[1:] {
+		differs := &ir.Binary{Op: ir.Ne, X: tagOf(word), Y: tagOf(g.words[0])}
+		body.emit(&ir.If{Cond: differs, Then: []ir.Stmt{set(ir.IntConst(ir.TUint64, 0))}, Pos: pos})
+	}
+	agree := &ir.Binary{Op: ir.Ne, X: ir.Get(tag), Y: ir.IntConst(ir.TUint64, 0)}
+	store := body.list(func() { g.value(&ir.DerefPlace{Ptr: ir.Get(msg), Pos: pos}, t, 0) })
+	body.emit(&ir.If{Cond: agree, Then: store, Pos: pos})
+	body.emit(&ir.Return{Results: []ir.Expr{ir.Get(tag)}, Pos: pos})
+	f.Body = body.out
+	return f
+}
+
+// wordGetter assembles a value from its words.
+type wordGetter struct {
+	fn    *function
+	words []*ir.Local
+}
+
+// value sets a place of type t, which is at an offset in the value.
+func (g *wordGetter) value(place ir.Place, t *ir.Type, offset int64) {
+	switch t.Kind {
+	case ir.Struct:
+		for i, f := range t.Fields {
+			g.value(&ir.FieldPlace{X: ir.ClonePlace(place), Field: i}, f.Type, offset+f.Offset)
+		}
+	case ir.Array:
+		for i := range t.Len {
+			g.value(elementOf(place, ir.IntConst(ir.TInt, i)), t.Elem, offset+i*t.Elem.Size())
+		}
+	default:
+		g.fn.emit(&ir.Assign{Dst: ir.ClonePlace(place), Src: g.scalar(t, offset), Pos: g.fn.f.Pos})
+	}
+}
+
+// scalar returns the number or bool of type t at an offset.
+func (g *wordGetter) scalar(t *ir.Type, offset int64) ir.Expr {
+	half := ir.IntConst(ir.TUint32, 32)
+	low := &ir.Convert{T: ir.TUint32, X: ir.Get(g.words[offset/4])}
+	switch size := t.Size(); {
+	case size == 8:
+		high := &ir.Binary{Op: ir.Shl, X: ir.Get(g.words[offset/4+1]), Y: half}
+		return fromBits(&ir.Binary{Op: ir.Or, X: high, Y: &ir.Convert{T: ir.TUint64, X: low}}, t)
+	case size == 4:
+		return fromBits(low, t)
+	default:
+		part := ir.Expr(low)
+		if offset%4 > 0 {
+			part = &ir.Binary{Op: ir.Shr, X: low, Y: ir.IntConst(ir.TUint32, offset%4*8)}
+		}
+		if size == 1 {
+			return fromBits(convertTo(part, ir.TUint8), t)
+		}
+		return fromBits(convertTo(part, ir.TUint16), t)
+	}
+}
+
+// fromBits returns the number or bool of type t with the bits of an unsigned integer of the same
+// size.
+func fromBits(x ir.Expr, t *ir.Type) ir.Expr {
+	switch {
+	case t.Kind == ir.Bool:
+		return &ir.Binary{Op: ir.Ne, X: x, Y: ir.IntConst(x.Type(), 0)}
+	case t.IsInteger():
+		return convertTo(x, t)
+	}
+	return &ir.Intrinsic{Op: ir.Bitcast, T: t, Args: []ir.Expr{x}}
+}

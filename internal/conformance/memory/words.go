@@ -58,6 +58,15 @@ func putsWords[M any](t kernel.Thread, step int, messages []M, out []uint64) {
 	}
 }
 
+// getsWords loads a message for each thread. Words with different tags change nothing.
+//
+//quern:kernel instantiate=parcel,bytes9,float32,flag,int64
+func getsWords[M any](t kernel.Thread, step int, words []uint64, messages []M, tags []uint64) {
+	if i := t.Global(); i < len(messages) {
+		tags[i] = kernel.GetWords(words, i*step, &messages[i])
+	}
+}
+
 // sharedWords stores a message from shared memory at several places. Each thread has
 // written a part of it.
 //

@@ -77,6 +77,54 @@ func TestWordsOfMessages(t *testing.T) {
 	})
 }
 
+// getWords compares messages with what all devices load from their words, of which the last message
+// has two tags and the one before it has none.
+func getWords[M any](t *testing.T, d *gpu.Device, m M, launch func(s *gpu.Stream, g gpu.Grid, step int, words *gpu.Buffer[uint64], messages *gpu.Buffer[M], tags *gpu.Buffer[uint64]) error) {
+	t.Helper()
+	n := (int(unsafe.Sizeof(m)) + 3) / 4
+	words, want, tags := make([]uint64, 4*n), make([]M, 4), make([]uint64, 4)
+	for i := range want {
+		tag := uint64(i+1) % 3 << 32 // 1, 2, 0, 1
+		kernel.PutWords(words, i*n, tag, &m)
+		if i == 3 && n > 1 {
+			words[i*n+n-1] ^= 1 << 40
+			tag = 0
+		}
+		if tag != 0 {
+			want[i], tags[i] = m, tag
+		}
+	}
+	messages, got := gputest.Upload(t, d, make([]M, len(want))), gputest.Upload(t, d, []uint64{9, 9, 9, 9})
+	launched(t, launch(d.DefaultStream(), line(1, 32), n, gputest.Upload(t, d, words), messages, got))
+	gputest.Equal(t, gputest.Download(t, d, got), tags)
+	for i, m := range gputest.Download(t, d, messages) {
+		if any(m) != any(want[i]) {
+			t.Errorf("message %d: got %v, want %v", i, m, want[i])
+		}
+	}
+
+	plain, plainTags := make([]M, len(want)), make([]uint64, len(want))
+	each(1, 32, func(th kernel.Thread) { getsWords(th, n, words, plain, plainTags) })
+	gputest.Equal(t, plainTags, tags)
+	for i, m := range plain {
+		if any(m) != any(want[i]) {
+			t.Errorf("message %d in plain Go: got %v, want %v", i, m, want[i])
+		}
+	}
+}
+
+func TestMessagesFromWords(t *testing.T) {
+	p := parcel{Flag: true, Code: 200, Small: -3, Tiny: -7, Length: 0.1, Weight: -0.5, Count: -1 << 40, Wave: complex(1, -2), Sum: 1 << 63, Last: -1}
+	p.Open, p.Half, p.Place.Lanes, p.Place.Brain, p.Place.Big = [3]bool{true, false, true}, kernel.ToFloat16(-1.5), [5]uint8{1, 2, 3, 4, 255}, kernel.ToBFloat16(3), 1<<63+5
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		getWords(t, d, p, LaunchGetsWords[parcel])
+		getWords(t, d, bytes9{1, 2, 3, 4, 5, 6, 7, 8, 9}, LaunchGetsWords[bytes9])
+		getWords(t, d, float32(-0.1), LaunchGetsWords[float32])
+		getWords(t, d, flag(true), LaunchGetsWords[flag])
+		getWords(t, d, int64(-1<<40), LaunchGetsWords[int64])
+	})
+}
+
 func TestWordsOfSharedMemory(t *testing.T) {
 	const step, n = 35, 16
 	want := make([]uint64, n*step)

@@ -1,0 +1,180 @@
+package algo
+
+import (
+	mathbits "math/bits"
+
+	"quern.dev/algo/internal/template"
+	"quern.dev/gpu"
+)
+
+// TopK writes the first elements of src in the order of r to dst, sorted, as many as dst has: those
+// that [SortRadix] would put first. With Radix{Descending: true} these are the largest ones. A GPU
+// reads src once per 11 bits to find the last one of them, and once more to copy them.
+func TopK[K Key](s *gpu.Stream, r Radix, dst, src *gpu.Buffer[K], work ...*gpu.Workspace) error {
+	return topK("TopK", s, r, dst, nil, src, work)
+}
+
+// TopKIndices is [TopK], and writes to index where the elements are in src.
+func TopKIndices[K Key](s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K], work ...*gpu.Workspace) error {
+	const name = "TopKIndices"
+	if dst == nil {
+		return invalid(name, "dst", "the buffer is nil")
+	}
+	if err := length(name, "index", index, dst.Len()); err != nil {
+		return err
+	}
+	return topK(name, s, r, dst, index, src, work)
+}
+
+func topK[K Key](name string, s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K], work []*gpu.Workspace) error {
+	if dst == nil {
+		return invalid(name, "dst", "the buffer is nil")
+	}
+	if src == nil {
+		return invalid(name, "src", "the buffer is nil")
+	}
+	if dst.Len() > src.Len() {
+		return invalid(name, "dst", "%d elements, but src has %d", dst.Len(), src.Len())
+	}
+	tmp, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(name, err)
+	}
+	defer tmp.Close()
+	if s.Device().Backend() == gpu.CPU {
+		return sortFirst(name, s, tmp, r, dst, index, src)
+	}
+	if index == nil {
+		index = gpu.Take[uint32](tmp, dst.Len())
+	}
+	switch sizeOf[K]() {
+	case 1:
+		return findShort(name, s, tmp, r, dst, index, src, LaunchWiden[uint8], LaunchNarrow[uint8])
+	case 2:
+		return findShort(name, s, tmp, r, dst, index, src, LaunchWiden[uint16], LaunchNarrow[uint16])
+	case 4:
+		return findFirst[K](name, s, tmp, r, dst.Len(), gpu.ViewAs[uint32](tmp, dst), index, src.Len(), gpu.ViewAs[uint32](tmp, src), nothing, nothing)
+	default:
+		return findFirst[K](name, s, tmp, r, dst.Len(), gpu.ViewAs[uint64](tmp, dst), index, src.Len(), gpu.ViewAs[uint64](tmp, src), nothing, nothing)
+	}
+}
+
+func nothing() error { return nil }
+
+// sortFirst sorts a copy of all elements.
+func sortFirst[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K]) error {
+	n, k := src.Len(), dst.Len()
+	keys, all := gpu.Take[K](tmp, n), Axis{Outer: 1, N: n, Inner: 1}
+	positions := gpu.Take[uint32](tmp, n)
+	if !tmp.Measuring() {
+		if run, err := tmp.Ready(); !run {
+			return failed(name, err)
+		}
+		if err := gpu.Copy(s, keys, src); err != nil {
+			return failed(name, err)
+		}
+		if err := LaunchNumbers(s, gpu.Linear(max(n, 1)), positions); err != nil {
+			return failed(name, err)
+		}
+	}
+	if err := sortWords(name, s, tmp, r, all, keys, positions); err != nil {
+		return err
+	}
+	if run, err := tmp.Ready(); !run || k == 0 {
+		return failed(name, err)
+	}
+	var err error
+	switch sizeOf[K]() {
+	case 1:
+		err = moveWords[uint8](s, tmp, true, k, 1, dst, src, positions)
+	case 2:
+		err = moveWords[uint16](s, tmp, true, k, 1, dst, src, positions)
+	case 4:
+		err = moveWords[uint32](s, tmp, true, k, 1, dst, src, positions)
+	default:
+		err = moveWords[uint64](s, tmp, true, k, 1, dst, src, positions)
+	}
+	if err == nil && index != nil {
+		err = LaunchCopyFirst(s, gpu.Linear(k), positions, index)
+	}
+	return failed(name, err)
+}
+
+// findShort is [findFirst] for keys whose bits are of type W. They are copied to words.
+func findShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K],
+	widen func(*gpu.Stream, gpu.Grid, *gpu.Buffer[W], *gpu.Buffer[uint32]) error,
+	narrow func(*gpu.Stream, gpu.Grid, *gpu.Buffer[uint32], *gpu.Buffer[W]) error) error {
+	k, n := dst.Len(), src.Len()
+	first, words := gpu.Take[uint32](tmp, k), gpu.Take[uint32](tmp, n)
+	return findFirst[K](name, s, tmp, r, k, first, index, n, words,
+		func() error { return widen(s, gpu.Linear(n), gpu.ViewAs[W](tmp, src), words) },
+		func() error { return narrow(s, gpu.Linear(k), first, gpu.ViewAs[W](tmp, dst)) })
+}
+
+// findFirst writes the first k of n elements of type K, whose bits are words. It calls before and
+// after when src is needed and dst is complete.
+func findFirst[K Key, W word](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, k int, dst *gpu.Buffer[W], index *gpu.Buffer[uint32], n int, src *gpu.Buffer[W], before, after func() error) error {
+	o, passes, last, err := orderOf[K, W](name, r)
+	if err != nil {
+		return err
+	}
+	if n > maxKeys {
+		return invalid(name, "src", "%d elements; at most %d are possible", n, maxKeys)
+	}
+	bits := uint32(digitBits*(passes-1) + mathbits.Len32(last))
+	levels := int(bits+limitBits-1) / limitBits
+	tiles := (n + template.Tile - 1) / template.Tile
+	// The counts of each digit, the limit, and the look-back.
+	counts, limit := gpu.Take[uint32](tmp, limitDigits), gpu.Take[uint64](tmp, 2)
+	status := takeStatus(tmp, tiles, 8)
+	all := Axis{Outer: 1, N: k, Inner: 1}
+	if run, err := tmp.Ready(); err != nil {
+		return failed(name, err)
+	} else if run && k > 0 {
+		if err := before(); err != nil {
+			return failed(name, err)
+		}
+		block := gpu.Dim3{X: sortThreads}
+		if err := LaunchSetRank(s, gpu.Linear(2), uint32(k), limit); err != nil {
+			return failed(name, err)
+		}
+		const most, each = 1024, 16 * sortThreads // blocks, keys of a block at least
+		grid := gpu.Blocks(gpu.Dim3{X: min((n+each-1)/each, most)}, block)
+		mask, left := ^W(0)>>(uint32(8*sizeOf[W]())-bits), bits
+		for i := range levels {
+			l := limitLevel{Bits: (left + uint32(levels-i) - 1) / uint32(levels-i)}
+			left -= l.Bits
+			l.Shift = left
+			if err := gpu.Zero(s, counts); err != nil {
+				return failed(name, err)
+			}
+			if err := LaunchLimitCount(s, grid, o, mask, l, src, limit, counts); err != nil {
+				return failed(name, err)
+			}
+			if err := LaunchLimitDigit(s, gpu.Blocks(oneThread, block), l.Bits, counts, limit); err != nil {
+				return failed(name, err)
+			}
+		}
+		if err := gpu.Zero(s, status); err != nil {
+			return failed(name, err)
+		}
+		if err := LaunchKeepFirst(s, gpu.Blocks(gpu.Dim3{X: tiles}, gpu.Dim3{X: template.Threads}), o, mask, limit, src, dst, index, status); err != nil {
+			return failed(name, err)
+		}
+	}
+	p, err := planSort[K](name, s, tmp, r, all, dst, index)
+	if err != nil {
+		return err
+	}
+	if run, err := tmp.Ready(); !run || k == 0 {
+		return failed(name, err)
+	}
+	sorted, err := p.run(s)
+	if err == nil && sorted != dst {
+		err = gpu.Copy(s, dst, sorted)
+	}
+	if err == nil {
+		err = after()
+	}
+	return failed(name, err)
+}
