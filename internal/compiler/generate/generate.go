@@ -2,6 +2,7 @@ package generate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,16 +128,19 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	reserved = append(reserved, codeName, archiveName, "l", "err", "s", "g")
 	imports := gohost.NewImports(p.Path, reserved...)
 
-	var launchers, hosts bytes.Buffer
+	codes, err := hostCodes(p, kernels, imports)
+	if err != nil {
+		return nil, err
+	}
+	hosts, expressions := merge(codes)
+
+	var launchers bytes.Buffer
 	checked := newAssertions(p, imports)
 	for i, k := range kernels {
-		params := writeInfo(&launchers, p, k, imports)
+		params := writeInfo(&launchers, p, k, imports, expressions)
 		if a := p.ActorOf(k.IR.Name); a != nil {
 			writeActor(&launchers, p, k, a, imports)
 			checked.handler(a)
-			if err := writeHandler(&hosts, p, k, a, imports); err != nil {
-				return nil, err
-			}
 			continue
 		}
 		o := p.OperatorOf(k.IR.Name)
@@ -154,27 +158,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 			}
 			checked.function(k)
 		}
-		if o == nil && k.IR.Options.Only != "gpu" {
-			writePlain(&hosts, k, params, functionVariable(k.IR.Name), imports)
-		}
-		if k.IR.Options.Only == "gpu" {
-			continue
-		}
-		text, err := emit(p, k.IR, imports, gohost.Emit)
-		if err != nil {
-			return nil, err
-		}
-		hosts.WriteByte('\n')
-		hosts.WriteString(text)
-		for _, form := range k.Special {
-			if text, err = emit(p, form.IR, imports, gohost.Emit); err != nil {
-				return nil, err
-			}
-			hosts.WriteByte('\n')
-			hosts.WriteString(text)
-		}
 	}
-
 	for i := range p.Operators() {
 		writeOperator(&launchers, p, &p.Operators()[i], kernels, imports)
 	}
@@ -189,12 +173,44 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nArchive: %s,\nSum: %q,\n}\n", codeName, compiled, p.Path, archiveName, sum)
 	checked.write(&b)
 	b.Write(launchers.Bytes())
-	b.Write(hosts.Bytes())
+	b.WriteString(hosts)
 	text, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a bug in the compiler: %w%s", p.Path, err, excerpt(b.String(), err))
 	}
 	return format.Source(separate(text)) // a directive within a struct ends the alignment of its fields
+}
+
+// hostCodes returns the Go forms of all kernels.
+func hostCodes(p *frontend.Package, kernels []*compiler.Kernel, imports *gohost.Imports) (codes []hostCode, err error) {
+	for _, k := range kernels {
+		var b bytes.Buffer
+		if a := p.ActorOf(k.IR.Name); a != nil {
+			if err := writeHandler(&b, p, k, a, imports); err != nil {
+				return nil, err
+			}
+			codes = append(codes, hostCode{k.IR.Name, b.String()})
+			continue
+		}
+		if k.IR.Options.Only == "gpu" {
+			continue
+		}
+		if p.OperatorOf(k.IR.Name) == nil {
+			writePlain(&b, p, k, imports)
+		}
+		text, err := emit(p, k.IR, imports, gohost.Emit)
+		if err != nil {
+			return nil, err
+		}
+		codes = append(codes, hostCode{k.IR.Name, b.String() + "\n" + text})
+		for _, form := range k.Special {
+			if text, err = emit(p, form.IR, imports, gohost.Emit); err != nil {
+				return nil, err
+			}
+			codes = append(codes, hostCode{form.IR.Name, text})
+		}
+	}
+	return codes, nil
 }
 
 // emit writes the CPU version of a kernel.
@@ -279,6 +295,12 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 	return list
 }
 
+// launcherParameters returns the parameters as those of a launcher of its own.
+func launcherParameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify types.Qualifier) []parameter {
+	taken := map[string]bool{gpu: true, infoName(k.IR.Name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
+	return parameters(k, sig, gpu, qualify, taken)
+}
+
 // fresh returns an unused name and reserves it.
 func fresh(name string, taken map[string]bool) string {
 	for taken[name] {
@@ -289,7 +311,7 @@ func fresh(name string, taken map[string]bool) string {
 }
 
 // writeInfo writes the descriptor of a kernel and returns its parameters.
-func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports) []parameter {
+func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports, expressions map[string]string) []parameter {
 	name := k.IR.Name
 	gpu, compiled := imports.Name(gpuPath), imports.Name(compiledPath)
 	qualify := qualifier(p, imports)
@@ -307,8 +329,7 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if entry := k.Variants[0].Entry; entry != name {
 		fmt.Fprintf(b, "Entry: %q,\n", entry)
 	}
-	taken := map[string]bool{gpu: true, infoName(name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
-	params := parameters(k, sig, gpu, qualify, taken)
+	params := launcherParameters(k, sig, gpu, qualify)
 	if len(params) > 0 {
 		fmt.Fprintf(b, "Params: []%s.Param{\n", compiled)
 		for _, par := range params {
@@ -327,7 +348,7 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		fmt.Fprintf(b, "Code: %s,\n", codeName)
 	}
 	writeVariants(b, compiled, k.Variants)
-	writeSpecial(b, compiled, k.Special)
+	writeSpecial(b, compiled, k.Special, expressions)
 	writeFormats(b, compiled, k.IR.Formats)
 	if block := k.IR.Options.Block; block != [3]int{} {
 		fmt.Fprintf(b, "Block: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, block[0], block[1], block[2])
@@ -347,9 +368,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
 	}
 	if k.IR.Options.Only != "gpu" {
-		fmt.Fprintf(b, "Host: %s,\n", host)
+		fmt.Fprintf(b, "Host: %s,\n", cmp.Or(expressions[host], host))
 		if p.OperatorOf(name) == nil {
-			fmt.Fprintf(b, "Plain: %s,\n", plain)
+			fmt.Fprintf(b, "Plain: %s,\n", cmp.Or(expressions[plain], plain))
 		}
 	}
 	b.WriteString("})\n")

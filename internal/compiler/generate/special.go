@@ -2,13 +2,14 @@ package generate
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"quern.dev/internal/compiler"
 )
 
 // writeSpecial writes the special forms of a kernel, in which parameters are constants.
-func writeSpecial(b *bytes.Buffer, compiled string, forms []*compiler.Special) {
+func writeSpecial(b *bytes.Buffer, compiled string, forms []*compiler.Special, expressions map[string]string) {
 	if len(forms) == 0 {
 		return
 	}
@@ -20,7 +21,7 @@ func writeSpecial(b *bytes.Buffer, compiled string, forms []*compiler.Special) {
 			fmt.Fprintf(b, "Shared: %d,\n", n)
 		}
 		if f.IR.Options.Only != "gpu" {
-			fmt.Fprintf(b, "Host: %s,\n", hostName(f.IR.Name))
+			fmt.Fprintf(b, "Host: %s,\n", cmp.Or(expressions[hostName(f.IR.Name)], hostName(f.IR.Name)))
 		}
 		b.WriteString("},\n")
 	}
