@@ -15,12 +15,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/gohost"
 	"quern.dev/internal/compiler/ir"
-	"quern.dev/internal/compiler/ptx"
 )
 
 // Output holds the generated files of a package. Without kernels it is empty.
@@ -82,7 +82,7 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 	for _, k := range out.Kernels {
 		modules = append(modules, k.Modules()...)
 	}
-	if out.Archive, err = archive.Write(modules); err != nil {
+	if out.Archive, err = archive.Write(descriptions(p, out.Kernels), modules); err != nil {
 		return nil, err
 	}
 	code, err := archive.Open(string(out.Archive))
@@ -137,7 +137,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	var launchers bytes.Buffer
 	checked := newAssertions(p, imports)
 	for i, k := range kernels {
-		params := writeInfo(&launchers, p, k, imports, expressions)
+		writeDeclaration(&launchers, p, k, imports, expressions)
 		if a := p.ActorOf(k.IR.Name); a != nil {
 			writeActor(&launchers, p, k, a, imports)
 			checked.handler(a)
@@ -150,6 +150,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 				checked.operator(k, o)
 			}
 		case len(p.Instance(k.IR.Name)) == 0:
+			params := launcherParameters(k, signatureOf(p, k), imports.Name(gpuPath), qualifier(p, imports))
 			writeLauncher(&launchers, p, k, params, imports)
 			checked.function(k)
 		default:
@@ -163,14 +164,13 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 		writeOperator(&launchers, p, &p.Operators()[i], kernels, imports)
 	}
 
-	compiled := imports.Name(compiledPath)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\nimport (\n\t_ \"embed\"\n\n", header, p.Name)
 	for _, spec := range imports.Specs() {
 		fmt.Fprintf(&b, "\t%s\n", spec)
 	}
 	fmt.Fprintf(&b, ")\n\n//go:embed %s\nvar %s string\n", ArchiveFile, archiveName)
-	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nArchive: %s,\nSum: %q,\n}\n", codeName, compiled, p.Path, archiveName, sum)
+	fmt.Fprintf(&b, "\nvar %s = %s.Code{\nPackage: %q,\nArchive: &%s,\nSum: %q,\n}\n", codeName, imports.Name(compiledPath), p.Path, archiveName, sum)
 	checked.write(&b)
 	b.Write(launchers.Bytes())
 	b.WriteString(hosts)
@@ -245,7 +245,7 @@ type parameter struct {
 	declared string // name in the kernel
 	name     string // in the launcher
 	typ      string // in the launcher's signature
-	kind     string // a compiled.ParamKind
+	kind     compiled.ParamKind
 	shown    string // Go type of the value or of the elements, with package paths
 	layout   string // layout of that type; see ir.Type.Layout
 	held     string // the same type, as generated code refers to it
@@ -271,20 +271,20 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 	for i := 1; i < sig.Params().Len(); i++ {
 		v := sig.Params().At(i)
 		t := k.IR.Func.Params[i-1].Type
-		par := parameter{declared: v.Name(), name: v.Name(), typ: types.TypeString(v.Type(), qualify), kind: "Scalar", shown: t.Kind.String(), size: t.Size()}
+		par := parameter{declared: v.Name(), name: v.Name(), typ: types.TypeString(v.Type(), qualify), kind: compiled.Scalar, shown: t.Kind.String(), size: t.Size()}
 		par.held = par.typ
 		switch {
 		case t.Kind == ir.Slice:
 			elem := v.Type().Underlying().(*types.Slice).Elem()
-			par.kind, par.shown, par.layout, par.size = "Slice", shown(elem), t.Elem.Layout(), t.Elem.Size()
+			par.kind, par.shown, par.layout, par.size = compiled.Slice, shown(elem), t.Elem.Layout(), t.Elem.Size()
 			par.readOnly = !k.Written[i-1]
 			par.held = types.TypeString(elem, qualify)
 			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.held)
 		case frontend.TextureElem(v.Type()) != nil:
-			par.kind, par.shown = "Texture", shown(frontend.TextureElem(v.Type()))
+			par.kind, par.shown = compiled.Texture, shown(frontend.TextureElem(v.Type()))
 			par.typ = fmt.Sprintf("*%s.Texture2D[%s]", gpu, types.TypeString(frontend.TextureElem(v.Type()), qualify))
 		case t.IsAggregate() || t.IsHalf():
-			par.kind, par.shown, par.layout = "Struct", shown(v.Type()), t.Layout()
+			par.kind, par.shown, par.layout = compiled.Struct, shown(v.Type()), t.Layout()
 		}
 		if par.name == "" || par.name == "_" {
 			par.name = fmt.Sprintf("arg%d", i-1)
@@ -310,71 +310,30 @@ func fresh(name string, taken map[string]bool) string {
 	return name
 }
 
-// writeInfo writes the descriptor of a kernel and returns its parameters.
-func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports, expressions map[string]string) []parameter {
+// writeDeclaration writes the variable of a kernel.
+func writeDeclaration(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports, expressions map[string]string) {
 	name := k.IR.Name
-	gpu, compiled := imports.Name(gpuPath), imports.Name(compiledPath)
-	qualify := qualifier(p, imports)
-	if p.ActorOf(name) != nil {
-		qualify = (*types.Package).Name // the types have no names: there is no launcher
-	}
-	sig := signatureOf(p, k)
-
-	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.Kernel{\n", infoName(name), gpu, compiled)
-	pos := k.IR.Func.Pos
-	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
-	if a := p.ActorOf(name); a != nil {
-		fmt.Fprintf(b, "Handler: %q,\n", a.Handler)
-	}
-	if entry := k.Variants[0].Entry; entry != name {
-		fmt.Fprintf(b, "Entry: %q,\n", entry)
-	}
-	params := launcherParameters(k, sig, gpu, qualify)
-	if len(params) > 0 {
-		fmt.Fprintf(b, "Params: []%s.Param{\n", compiled)
-		for _, par := range params {
-			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d", par.declared, compiled, par.kind, par.shown, par.size)
-			if par.layout != "" && par.layout != par.shown {
-				fmt.Fprintf(b, ", Layout: %q", par.layout)
-			}
-			if par.readOnly {
-				b.WriteString(", ReadOnly: true")
-			}
-			b.WriteString("},\n")
-		}
-		b.WriteString("},\n")
-	}
-	if k.IR.Options.Only != "cpu" {
-		fmt.Fprintf(b, "Code: %s,\n", codeName)
-	}
-	writeVariants(b, compiled, k.Variants)
-	writeSpecial(b, compiled, k.Special, expressions)
-	writeFormats(b, compiled, k.IR.Formats)
-	if block := k.IR.Options.Block; block != [3]int{} {
-		fmt.Fprintf(b, "Block: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, block[0], block[1], block[2])
-	}
-	if k.Variants[0].SharedBytes > 0 {
-		fmt.Fprintf(b, "Shared: %d,\n", k.Variants[0].SharedBytes)
-	}
-	if cluster := k.IR.Options.Cluster; cluster != [3]int{} {
-		fmt.Fprintf(b, "Cluster: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, cluster[0], cluster[1], cluster[2])
-	}
-	if k.Variants[0].Cooperative {
-		b.WriteString("Cooperative: true,\n")
-	}
-	host, plain := hostName(name), plainName(name)
-	if a := p.ActorOf(name); a != nil {
-		loop := loopOf(a, imports)
-		host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
-	}
+	fmt.Fprintf(b, "\nvar %s = &%s.Kernel{Declared: %s.Declaration{Name: %q, Code: &%s", infoName(name), imports.Name(gpuPath), imports.Name(compiledPath), name, codeName)
 	if k.IR.Options.Only != "gpu" {
-		fmt.Fprintf(b, "Host: %s,\n", cmp.Or(expressions[host], host))
+		expression := func(function string) string { return cmp.Or(expressions[function], function) }
+		host, plain := expression(hostName(name)), expression(plainName(name))
+		if a := p.ActorOf(name); a != nil {
+			loop := loopOf(a, imports)
+			host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
+		}
+		fmt.Fprintf(b, ", Host: %s", host)
 		if p.OperatorOf(name) == nil {
-			fmt.Fprintf(b, "Plain: %s,\n", cmp.Or(expressions[plain], plain))
+			fmt.Fprintf(b, ", Plain: %s", plain)
+		}
+		var forms []string
+		for _, f := range k.Special {
+			forms = append(forms, expression(hostName(f.IR.Name)))
+		}
+		if len(forms) > 0 {
+			fmt.Fprintf(b, ", Special: []%s.Func{%s}", imports.Name(hostPath), strings.Join(forms, ", "))
 		}
 	}
-	b.WriteString("})\n")
-	return params
+	b.WriteString("}}\n")
 }
 
 // writeLauncher writes the function that launches a kernel.
@@ -395,36 +354,9 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, par
 // writeArguments passes the launcher's parameters to the launch l.
 func writeArguments(b *bytes.Buffer, gpu, l string, params []parameter) {
 	for _, par := range params {
-		set := "Arg"
-		if par.kind == "Slice" || par.kind == "Texture" {
-			set = par.kind + "Arg"
-		}
-		fmt.Fprintf(b, "%s.%s(%s, %s)\n", gpu, set, l, par.name)
+		set := map[compiled.ParamKind]string{compiled.Slice: "SliceArg", compiled.Texture: "TextureArg"}[par.kind]
+		fmt.Fprintf(b, "%s.%s(%s, %s)\n", gpu, cmp.Or(set, "Arg"), l, par.name)
 	}
-}
-
-func writeVariants(b *bytes.Buffer, compiled string, variants []compiler.Variant) {
-	fmt.Fprintf(b, "Variants: []%s.Variant{\n", compiled)
-	for _, v := range variants {
-		fmt.Fprintf(b, "{Name: %q", v.Name)
-		if len(v.Limits) > 0 {
-			fmt.Fprintf(b, ", Limits: %s", integers(v.Limits))
-		}
-		if v.Threads > 1 {
-			fmt.Fprintf(b, ", Threads: %d", v.Threads)
-		}
-		if v.Adjacent {
-			b.WriteString(", Adjacent: true")
-		}
-		writeSites(b, compiled, v.Sites)
-		b.WriteString("},\n")
-	}
-	b.WriteString("},\n")
-}
-
-// integers writes a slice.
-func integers(list []int64) string {
-	return fmt.Sprintf("[]int64{%s}", strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", "))
 }
 
 // signature prints parameters like Go, grouped by type.
@@ -437,21 +369,6 @@ func signature(params []parameter) string {
 		}
 	}
 	return b.String()
-}
-
-func writeSites(b *bytes.Buffer, compiled string, sites []ptx.Site) {
-	if len(sites) == 0 {
-		return
-	}
-	fmt.Fprintf(b, ", Sites: []%s.Site{\n", compiled)
-	for _, s := range sites {
-		fmt.Fprintf(b, "{Kind: %s.%s, File: %q, Line: %d, Col: %d", compiled, siteKinds[s.Kind], s.File, s.Line, s.Col)
-		if s.Text != "" {
-			fmt.Fprintf(b, ", Text: %q", s.Text)
-		}
-		b.WriteString("},\n")
-	}
-	b.WriteString("}")
 }
 
 // docOf returns the kernel's doc comment without directives, as comment lines.

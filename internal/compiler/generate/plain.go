@@ -3,6 +3,7 @@ package generate
 import (
 	"bytes"
 	"fmt"
+	"quern.dev/gpu/compiled"
 	"strings"
 
 	"quern.dev/internal/compiler"
@@ -32,7 +33,7 @@ func writePlain(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, import
 	args, values := []string{t}, []string(nil)
 	for i, par := range params {
 		get := "Value"
-		if par.kind == "Slice" {
+		if par.kind == compiled.Slice {
 			get = "Slice"
 		}
 		args = append(args, imports.Local(fmt.Sprintf("v%d", i)))
