@@ -313,7 +313,10 @@ func fresh(name string, taken map[string]bool) string {
 // writeDeclaration writes the variable of a kernel.
 func writeDeclaration(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports, expressions map[string]string) {
 	name := k.IR.Name
-	fmt.Fprintf(b, "\nvar %s = &%s.Kernel{Declared: %s.Declaration{Name: %q, Code: &%s", infoName(name), imports.Name(gpuPath), imports.Name(compiledPath), name, codeName)
+	if !bytes.HasSuffix(b.Bytes(), []byte("}}\n")) { // not after another declaration
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(b, "var %s = &%s.Kernel{Declared: %s.Declaration{Name: %q, Code: &%s", infoName(name), imports.Name(gpuPath), imports.Name(compiledPath), name, codeName)
 	if k.IR.Options.Only != "gpu" {
 		expression := func(function string) string { return cmp.Or(expressions[function], function) }
 		host, plain := expression(hostName(name)), expression(plainName(name))

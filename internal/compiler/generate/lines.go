@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Coverage reads line directives too. cmd/cover assigns the blocks of a function to the
@@ -62,8 +63,13 @@ func separate(text []byte) []byte {
 				column = ":" + strconv.Itoa(bases[at.file])
 			}
 			if stated || column != "" || at.based {
-				fmt.Fprintf(&out, "//line %s:%d%s\n", at.file, at.line, column)
-				number++
+				place := fmt.Sprintf("%s:%d%s", at.file, at.line, column)
+				if begin := strings.TrimLeft(line, "\t"); startsStatement(begin) {
+					line = line[:len(line)-len(begin)] + "/*line " + place + "*/ " + begin
+				} else {
+					out.WriteString("//line " + place + "\n")
+					number++
+				}
 			}
 			stated, at.based = false, column != ""
 		}
@@ -71,6 +77,19 @@ func separate(text []byte) []byte {
 	}
 	return out.Bytes()
 }
+
+// startsStatement reports whether a line begins with a statement, so that a comment before it
+// stays on the line.
+func startsStatement(line string) bool {
+	word := line[:len(line)-len(strings.TrimLeftFunc(line, isWord))]
+	switch word {
+	case "", "case", "default", "func", "var", "const", "type":
+		return false
+	}
+	return !strings.HasPrefix(line[len(word):], ":\n") // a label
+}
+
+func isWord(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
 // virtual is a position set by a directive.
 type virtual struct {
