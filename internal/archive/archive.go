@@ -50,6 +50,15 @@ type Module struct {
 	Text            string
 }
 
+// Name returns a name for people: "saxpy/narrow".
+func (m *Module) Name() string {
+	name := m.Kernel + "/" + m.Variant
+	if m.Older {
+		name += "-older"
+	}
+	return name
+}
+
 // section holds the content of one section.
 type section struct {
 	name    string
