@@ -34,6 +34,7 @@ func merge(list []hostCode) (text string, expressions map[string]string) {
 	for _, code := range list {
 		shape, instance := openTypes(code)
 		base, _, generic := strings.Cut(code.kernel, "[")
+		generic = generic && !constrained(shape)
 		if c := byShape[base+"\n"+shape]; generic && c != nil {
 			c.instances = append(c.instances, instance)
 			continue
@@ -129,6 +130,44 @@ func identifiers(text string) func(yield func(int, string) bool) {
 		}
 	}
 }
+
+// constrained reports whether functions instantiate another one with a type that is made of open
+// types, such as an array. A type parameter satisfies the constraints that all its types satisfy,
+// but an array of it satisfies only constraints without a list of types.
+func constrained(shape string) bool {
+	for _, m := range instantiation.FindAllStringSubmatchIndex(shape, -1) {
+		if slices.Contains(unconstrained, shape[m[2]:m[3]]) {
+			continue
+		}
+		depth, from := 0, m[1]
+		for at := from; at < len(shape) && depth >= 0; at++ {
+			switch c := shape[at]; {
+			case c == '[' || c == '(' || c == '{':
+				depth++
+				continue
+			case c == ']' || c == ')' || c == '}':
+				depth--
+			case c != ',' || depth > 0:
+				continue
+			}
+			if depth > 0 || depth == 0 && shape[at] != ',' {
+				continue
+			}
+			argument := strings.TrimSpace(shape[from:at])
+			if strings.Contains(argument, typeMark) && !wholeType.MatchString(argument) {
+				return true
+			}
+			from = at + 1
+		}
+	}
+	return false
+}
+
+var (
+	instantiation = regexp.MustCompile(`\b(\w+)\[`) // or an index
+	wholeType     = regexp.MustCompile(`^` + typeMark + `\d+_$`)
+	unconstrained = []string{"Slice", "Value", "Shared", "Scratch"} // of package kernel/host
+)
 
 // write returns the text of the functions, and adds expressions for their instances.
 func (c *mergeClass) write(expressions map[string]string) string {
