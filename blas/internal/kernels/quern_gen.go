@@ -15,10 +15,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
-	Archive: quern_gen_zip,
-	Sum:     "b6dd5602e8c297e770115bce78d0f3d7ed06fba15c0794c29ead9f08dd4edcba",
+	Archive: &quern_gen_zip,
+	Sum:     "c411e37083d4b60b9a8245460df81a0397dd87e80e17b3ce186a407ad3dd944f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -185,81 +185,7 @@ var (
 	quern_axpyCPU_float64        quern_gen_is_stale__run_go_generate__axpyCPU_float64        = axpyCPU[float64]
 )
 
-var quernGemmLarge = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmLarge", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:31",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 112, 1, 8, 5, 9, 2147483647, 0, 112, 1, 9, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 35, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 33792,
-})
+var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge", Code: &quernPTX}}
 
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
@@ -297,81 +223,7 @@ func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB
 	return l.End()
 }
 
-var quernGemmSmall = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmSmall", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:42",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 48, 1, 8, 5, 9, 2147483647, 0, 48, 1, 9, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 105},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 46, Col: 88},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 17408,
-})
+var quernGemmSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmSmall", Code: &quernPTX}}
 
 // LaunchGemmSmall runs gemmSmall on the grid g.
 //
@@ -408,85 +260,7 @@ func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB
 	return l.End()
 }
 
-var quernGemmDouble = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmDouble", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:53",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 10, 9, 2147483647, 0, 0, 1, 10, 4, 9, 0, 1, 11, 9, 2147483647, 0, 0, 1, 11, 4, 9, 0, 1, 12, 9, 2147483647, 0, 0, 1, 12, 4, 9, 0, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 0, 0, 1, 19, 4, 9, 2147483648, 1, 20, 9, 2147483647, 0, 0, 1, 20, 4, 9, 0, 1, 21, 9, 2147483647, 0, 0, 1, 21, 4, 9, 0, 1, 22, 9, 2147483647, 1, 23, 9, 2147483647, 1, 0, 9, 2147483584, 1, 1, 9, 2147483584, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647, 0, 48, 1, 8, 5, 9, 2147483647, 0, 48, 1, 9, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 46},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 46},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 76, Col: 75},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 77, Col: 44},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 82, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 58, Col: 46},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm.go", Line: 59, Col: 46},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 220, Col: 17},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 235, Col: 32},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 233, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 121, Col: 35},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 133, Col: 22},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 137, Col: 6},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 152, Col: 19},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 154, Col: 6},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 34816,
-})
+var quernGemmDouble = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmDouble", Code: &quernPTX}}
 
 // LaunchGemmDouble runs gemmDouble on the grid g.
 //
@@ -523,127 +297,8 @@ func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, off
 	return l.End()
 }
 
-var quernSumParts_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumParts[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:246",
-	Entry: "sumParts_float32",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "parts", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "batch", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldp", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "partial", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 0, -1, 1, 16, 1, 0, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 16, 1, 1, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostSumParts_float32,
-	Plain: quernPlainSumParts_float32,
-})
-
-var quernSumParts_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumParts[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm.go:246",
-	Entry: "sumParts_float64",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "parts", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "batch", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldp", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647, 0, -1, 1, 16, 1, 0, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 16, 1, 1, 4, 1, 16, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 11, 9, 2147483647, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 0, 0, 1, 13, 4, 9, 2147483648, 1, 14, 9, 2147483647, 0, 0, 1, 14, 4, 9, 0, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 0, 1, 16, 9, 2147483647, 1, 17, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 9, 2147483648, 0, 256, 2, 0, 1, 2, 5, 5, 1, 2, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 0, 1, 7, 5, 3, 1, 7, 4, 1, 8, 4, 9, 2147483647, 1, 6, 0, 256, 2, 0, 1, 8, 5, 5, 3, 1, 8, 4, 9, 2147483647, 0, 256, 2, 0, 1, 8, 5, 5, 1, 8, 4, 9, 2147483647, 1, 0, 1, 7, 5, 1, 7, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 0, 1, 14, 5, 3, 1, 14, 4, 1, 15, 4, 9, 2147483647, 0, 256, 2, 0, 1, 15, 5, 5, 1, 15, 4, 9, 2147483647, 1, 0, 1, 14, 5, 1, 14, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 11},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 251, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 16},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 252, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 258, Col: 10},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 263, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemm.go", Line: 265, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostSumParts_float64,
-	Plain: quernPlainSumParts_float64,
-})
+var quernSumParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumParts[float32]", Code: &quernPTX, Host: quernHostSumParts[float32], Plain: quernPlainSumParts[float32]}}
+var quernSumParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumParts[float64]", Code: &quernPTX, Host: quernHostSumParts[float64], Plain: quernPlainSumParts[float64]}}
 
 // LaunchSumParts runs sumParts on the grid g.
 //
@@ -682,155 +337,8 @@ func LaunchSumParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, parts,
 	return l.End()
 }
 
-var quernGemmCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm_cpu.go:21",
-	Entry: "gemmCPU_float32",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 26, Col: 29},
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 26, Col: 59},
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 27, Col: 21},
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 27, Col: 42},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 36, Col: 34},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 74, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 74, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 75, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 102, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 106, Col: 5},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 38, Col: 35},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 84, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 86, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 88, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 88, Col: 5},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 41, Col: 34},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 43, Col: 35},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 47, Col: 13},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 49, Col: 52},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 116, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 36},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 92},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 61},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 117, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 118, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 119, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 122, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 123, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 124, Col: 3},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 55, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 60, Col: 17},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-		}},
-	},
-	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Shared: 110592,
-	Host:   quernHostGemmCPU_float32,
-	Plain:  quernPlainGemmCPU_float32,
-})
-
-var quernGemmCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemmCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemm_cpu.go:21",
-	Entry: "gemmCPU_float64",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 26, Col: 29},
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 26, Col: 59},
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 27, Col: 21},
-			{Kind: compiled.DivideSite, File: "gemm_cpu.go", Line: 27, Col: 42},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 36, Col: 34},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 74, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 74, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 75, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 102, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 106, Col: 5},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 38, Col: 35},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 84, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 86, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 88, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 88, Col: 5},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 41, Col: 34},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 43, Col: 35},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 47, Col: 13},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 49, Col: 52},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 116, Col: 60},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 36},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 92},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 131, Col: 61},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 117, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 118, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 119, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 122, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 123, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 124, Col: 3},
-			{Kind: compiled.SliceSite, File: "gemm_cpu.go", Line: 55, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemm_cpu.go", Line: 60, Col: 17},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-		}},
-	},
-	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Shared: 221184,
-	Host:   quernHostGemmCPU_float64,
-	Plain:  quernPlainGemmCPU_float64,
-})
+var quernGemmCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmCPU[float32]", Code: &quernPTX, Host: quernHostGemmCPU[float32], Plain: quernPlainGemmCPU[float32]}}
+var quernGemmCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmCPU[float64]", Code: &quernPTX, Host: quernHostGemmCPU[float64], Plain: quernPlainGemmCPU[float64]}}
 
 // LaunchGemmCPU runs gemmCPU on the grid g.
 //
@@ -873,159 +381,8 @@ func LaunchGemmCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, k_, fla
 	return l.End()
 }
 
-var quernGemvRows_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRows[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:18",
-	Entry: "gemvRows_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "quads", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 10, 3, 1, 1, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1", Section: "gemvRows[float32,incX=1]", Entry: "gemvRows_float32_incX_1",
-			Limits: []int64{1, 5, 9, 1, 0, 0, 1, 5, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 10, 1, 1, 4, 1, 10, 2, 0, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-				}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-				}},
-			},
-		},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-})
-
-var quernGemvRows_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRows[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:18",
-	Entry: "gemvRows_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "quads", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 10, 3, 1, 1, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 1, 1, 1, 5, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1", Section: "gemvRows[float64,incX=1]", Entry: "gemvRows_float64_incX_1",
-			Limits: []int64{1, 5, 9, 1, 0, 0, 1, 5, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 7, 4, 7, 1, 9, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 9, 1, 0, 1, 4, 5, 4, 0, 4, 1, 1, 0, 4, 4, 0, 4, 8, 5, 4, 0, 4, 4, 7, 5, 9, 0, 0, -1, 1, 10, 1, 1, 4, 1, 10, 2, 0, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 2, 0, 1, 2, 5, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 8, 2, 0, 1, 4, 5, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 6, 3, 1, 11, 3, 1, 0, 1, 6, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 1, 0, 1, 6, 3, 1, 11, 3, 0, 8, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-				}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 0, 9, 2147483640, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483523, 2, 0, 1, 2, 5, 9, 2147483647, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483645, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 9, 2147483651, 1, 0, 1, 4, 5, 9, 2147483647, 2, 0, 1, 2, 5, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 1, 9, 2147483520, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 0, 1, 6, 5, 2, 0, 1, 0, 5, 3, 1, 0, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 20, Col: 21},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 21, Col: 24},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 29, Col: 26},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 16},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 35, Col: 33},
-					{Kind: compiled.DivideSite, File: "gemv.go", Line: 42, Col: 23},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-					{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-				}},
-			},
-		},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-})
+var quernGemvRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvRows[float32]", Code: &quernPTX}}
+var quernGemvRows_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvRows[float64]", Code: &quernPTX}}
 
 // LaunchGemvRows runs gemvRows on the grid g.
 //
@@ -1057,97 +414,8 @@ func LaunchGemvRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, column
 	return l.End()
 }
 
-var quernGemvColumns_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumns[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:50",
-	Entry: "gemvColumns_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "quads", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 0, -1, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 75, 4, 7, 5, 9, 0, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 5, 1, 10, 3, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483640, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 3, 4, 7, 5, 9, 0, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 6, 3, 1, 11, 3, 1, 1, 1, 6, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 6, 3, 1, 11, 3, 0, 128, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 9, 2147483640, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 54, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 78, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 83, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 4096,
-})
-
-var quernGemvColumns_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumns[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:50",
-	Entry: "gemvColumns_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "quads", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 0, -1, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 75, 4, 7, 0, 25, 1, 4, 5, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 75, 4, 7, 5, 9, 0, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 5, 1, 10, 3, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 5, 1, 10, 3, 2, 0, 1, 2, 5, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 75, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 75, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 7, 1, 9, 1, 1, 4, 0, 24, 1, 4, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 7, 1, 4, 1, 9, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 4, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483640, 0, -1, 1, 4, 1, 9, 3, 1, 1, 4, 1, 4, 1, 0, 0, 0, 7, 5, 4, 0, 3, 4, 1, 4, 1, 9, 3, 1, 1, 4, 1, 0, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 2, 0, 1, 2, 5, 1, 4, 5, 4, 0, 3, 4, 7, 1, 4, 1, 9, 3, 1, 1, 4, 0, 4, 1, 0, 1, 4, 5, 5, 4, 0, 3, 4, 7, 5, 9, 0, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 6, 3, 1, 11, 3, 1, 1, 1, 6, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 6, 3, 1, 11, 3, 0, 128, 2, 0, 1, 6, 5, 5, 4, 2, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 2, 0, 1, 2, 5, 1, 2, 4, 9, 2147483640, 2, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 2, 1, 0, 6, 5, 9, 2147483624, 1, 0, 1, 5, 5, 1, 5, 4, 9, 2147483647, 0, 32, 1, 1, 5, 0, 6, 1, 4, 5, 3, 1, 4, 1, 0, 0, 0, 7, 5, 3, 9, 2147479584, 1, 1, 1, 0, 1, 4, 5, 3, 1, 4, 4, 9, 2147483648, 1, 0, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 9, 2147483640, 1, 1, 1, 6, 5, 1, 6, 4, 9, 2147483647, 1, 1, 1, 6, 5, 2, 0, 1, 1, 5, 3, 1, 1, 4, 1, 6, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 53, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 54, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 59, Col: 8},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 63, Col: 19},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 69, Col: 19},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 78, Col: 23},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 83, Col: 24},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 8192,
-})
+var quernGemvColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvColumns[float32]", Code: &quernPTX}}
+var quernGemvColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvColumns[float64]", Code: &quernPTX}}
 
 // LaunchGemvColumns runs gemvColumns on the grid g.
 //
@@ -1180,65 +448,8 @@ func LaunchGemvColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 	return l.End()
 }
 
-var quernSumVectors_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumVectors[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:100",
-	Entry: "sumVectors_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "parts", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "partial", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Host:  quernHostSumVectors_float32,
-	Plain: quernPlainSumVectors_float32,
-})
-
-var quernSumVectors_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sumVectors[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:100",
-	Entry: "sumVectors_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "parts", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 104, Col: 13},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Host:  quernHostSumVectors_float64,
-	Plain: quernPlainSumVectors_float64,
-})
+var quernSumVectors_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumVectors[float32]", Code: &quernPTX, Host: quernHostSumVectors[float32], Plain: quernPlainSumVectors[float32]}}
+var quernSumVectors_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumVectors[float64]", Code: &quernPTX, Host: quernHostSumVectors[float64], Plain: quernPlainSumVectors[float64]}}
 
 // LaunchSumVectors runs sumVectors on the grid g.
 //
@@ -1265,69 +476,8 @@ func LaunchSumVectors[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, parts, 
 	return l.End()
 }
 
-var quernGer_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "ger[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:113",
-	Entry: "ger_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 7, 3, 1, 1, 1, 4, 5, 4, 0, 1, 4, 1, 4, 1, 7, 3, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 0, 2, 1, 4, 5, 1, 7, 3, 1, 1, 1, 4, 5, 4, 2, 3, 1, 4, 5, 4, 0, 1, 4, 7, 1, 7, 2, 3, 1, 4, 5, 3, 0, 1023, 1, 4, 5, 4, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 8, 3, 1, 1, 4, 1, 0, 1, 2, 5, 4, 1, 2, 1, 8, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 1, 6, 4, 9, -1, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
-		}},
-	},
-	Host:  quernHostGer_float32,
-	Plain: quernPlainGer_float32,
-})
-
-var quernGer_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "ger[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:113",
-	Entry: "ger_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 0, -1, 1, 4, 1, 7, 3, 1, 1, 1, 4, 5, 4, 0, 1, 4, 1, 4, 1, 7, 3, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 0, 2, 1, 4, 5, 1, 7, 3, 1, 1, 1, 4, 5, 4, 2, 3, 1, 4, 5, 4, 0, 1, 4, 7, 1, 7, 2, 3, 1, 4, 5, 3, 0, 1023, 1, 4, 5, 4, 2, 3, 2, 0, 5, 1, 4, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 8, 3, 1, 1, 4, 1, 0, 1, 2, 5, 4, 1, 2, 1, 8, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 1, 6, 4, 9, -1, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647, 1, 0, 1, 3, 5, 1, 3, 4, 9, 2147483647, 1, 1, 1, 0, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 2, 4, 2, 1, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 118, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 3},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 120, Col: 21},
-		}},
-	},
-	Host:  quernHostGer_float64,
-	Plain: quernPlainGer_float64,
-})
+var quernGer_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "ger[float32]", Code: &quernPTX, Host: quernHostGer[float32], Plain: quernPlainGer[float32]}}
+var quernGer_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "ger[float64]", Code: &quernPTX, Host: quernHostGer[float64], Plain: quernPlainGer[float64]}}
 
 // LaunchGer runs ger on the grid g.
 //
@@ -1356,103 +506,8 @@ func LaunchGer[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, columns, ld
 	return l.End()
 }
 
-var quernGemvRowsCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRowsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:135",
-	Entry: "gemvRowsCPU_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 137, Col: 22},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 140, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 18},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 44},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 78},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 22},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 14},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 40},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 32},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 58},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 50},
-			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 9},
-			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 16},
-			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 39, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 58},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 84},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 16},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostGemvRowsCPU_float32,
-	Plain: quernPlainGemvRowsCPU_float32,
-})
-
-var quernGemvRowsCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvRowsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:135",
-	Entry: "gemvRowsCPU_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 137, Col: 22},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 138, Col: 24},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 140, Col: 23},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 18},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 44},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 143, Col: 78},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 22},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 14},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 40},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 32},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 58},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 18, Col: 50},
-			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 9},
-			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 38, Col: 16},
-			{Kind: compiled.IndexSite, File: "simd_plain.go", Line: 39, Col: 9},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 58},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 148, Col: 84},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 16},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostGemvRowsCPU_float64,
-	Plain: quernPlainGemvRowsCPU_float64,
-})
+var quernGemvRowsCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvRowsCPU[float32]", Code: &quernPTX, Host: quernHostGemvRowsCPU[float32], Plain: quernPlainGemvRowsCPU[float32]}}
+var quernGemvRowsCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvRowsCPU[float64]", Code: &quernPTX, Host: quernHostGemvRowsCPU[float64], Plain: quernPlainGemvRowsCPU[float64]}}
 
 // LaunchGemvRowsCPU runs gemvRowsCPU on the grid g.
 //
@@ -1482,99 +537,8 @@ func LaunchGemvRowsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 	return l.End()
 }
 
-var quernGemvColumnsCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumnsCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:155",
-	Entry: "gemvColumnsCPU_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 158, Col: 25},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 24},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 21},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 33},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 53},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 77},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 29},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 56},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 83},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 15},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 30},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 45},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 60},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 170, Col: 8},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 171, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 172, Col: 4},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 175, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Shared: 2048,
-	Host:   quernHostGemvColumnsCPU_float32,
-	Plain:  quernPlainGemvColumnsCPU_float32,
-})
-
-var quernGemvColumnsCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gemvColumnsCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "gemv.go:155",
-	Entry: "gemvColumnsCPU_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 158, Col: 25},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 159, Col: 24},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 11},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 21},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 33},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 53},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 166, Col: 77},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 4},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 29},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 56},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 167, Col: 83},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 15},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 30},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 45},
-			{Kind: compiled.SliceSite, File: "simd_plain.go", Line: 46, Col: 60},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 170, Col: 8},
-			{Kind: compiled.SliceSite, File: "gemv.go", Line: 171, Col: 21},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 172, Col: 4},
-			{Kind: compiled.DivideSite, File: "gemv.go", Line: 175, Col: 23},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 92, Col: 15},
-			{Kind: compiled.IndexSite, File: "gemv.go", Line: 94, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Shared: 4096,
-	Host:   quernHostGemvColumnsCPU_float64,
-	Plain:  quernPlainGemvColumnsCPU_float64,
-})
+var quernGemvColumnsCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvColumnsCPU[float32]", Code: &quernPTX, Host: quernHostGemvColumnsCPU[float32], Plain: quernPlainGemvColumnsCPU[float32]}}
+var quernGemvColumnsCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvColumnsCPU[float64]", Code: &quernPTX, Host: quernHostGemvColumnsCPU[float64], Plain: quernPlainGemvColumnsCPU[float64]}}
 
 // LaunchGemvColumnsCPU runs gemvColumnsCPU on the grid g.
 //
@@ -1605,105 +569,8 @@ func LaunchGemvColumnsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, 
 	return l.End()
 }
 
-var quernDot_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dot[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:27",
-	Entry: "dot_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 5, 3, 1, 0, 1, 3, 5, 4, 0, 1, 4, 1, 3, 1, 5, 3, 2, 0, 1, 1, 5, 1, 3, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1,incY=1", Section: "dot[float32,incX=1,incY=1]", Entry: "dot_float32_incX_1_incY_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1, 1, 3, 9, 1, 0, 0, 1, 3, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
-			},
-			Shared: 32,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 32,
-})
-
-var quernDot_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dot[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:27",
-	Entry: "dot_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 5, 3, 1, 0, 1, 3, 5, 4, 0, 1, 4, 1, 3, 1, 5, 3, 2, 0, 1, 1, 5, 1, 3, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 1, 3, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1,incY=1", Section: "dot[float64,incX=1,incY=1]", Entry: "dot_float64_incX_1_incY_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1, 1, 3, 9, 1, 0, 0, 1, 3, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 6, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 15},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 34, Col: 40},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 40, Col: 3},
-				}},
-			},
-			Shared: 64,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 64,
-})
+var quernDot_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dot[float32]", Code: &quernPTX}}
+var quernDot_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dot[float64]", Code: &quernPTX}}
 
 // LaunchDot runs dot on the grid g.
 //
@@ -1730,93 +597,8 @@ func LaunchDot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX, i
 	return l.End()
 }
 
-var quernAsum_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "asum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:48",
-	Entry: "asum_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "inc=1", Section: "asum[float32,inc=1]", Entry: "asum_float32_inc_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
-			},
-			Shared: 32,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 32,
-})
-
-var quernAsum_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "asum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:48",
-	Entry: "asum_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "inc=1", Section: "asum[float64,inc=1]", Entry: "asum_float64_inc_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 55, Col: 26},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 61, Col: 3},
-				}},
-			},
-			Shared: 64,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 64,
-})
+var quernAsum_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asum[float32]", Code: &quernPTX}}
+var quernAsum_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asum[float64]", Code: &quernPTX}}
 
 // LaunchAsum runs asum on the grid g.
 //
@@ -1842,57 +624,8 @@ func LaunchAsum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc in
 	return l.End()
 }
 
-var quernSum_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "sum[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:68",
-	Entry: "sum_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 32,
-	Host:   quernHostSum_float32,
-	Plain:  quernPlainSum_float32,
-})
-
-var quernSum_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "sum[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:68",
-	Entry: "sum_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 72, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 76, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 64,
-	Host:   quernHostSum_float64,
-	Plain:  quernPlainSum_float64,
-})
+var quernSum_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sum[float32]", Code: &quernPTX, Host: quernHostSum[float32], Plain: quernPlainSum[float32]}}
+var quernSum_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sum[float64]", Code: &quernPTX, Host: quernHostSum[float64], Plain: quernPlainSum[float64]}}
 
 // LaunchSum runs sum on the grid g.
 //
@@ -1915,93 +648,8 @@ func LaunchSum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, x, out *gp
 	return l.End()
 }
 
-var quernSquares_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "squares[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:145",
-	Entry: "squares_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Squares", Size: 24, Layout: "struct{Large float64; Medium float64; Small float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "inc=1", Section: "squares[float32,inc=1]", Entry: "squares_float32_inc_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
-			},
-			Shared: 192,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 192,
-})
-
-var quernSquares_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "squares[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:145",
-	Entry: "squares_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Squares", Size: 24, Layout: "struct{Large float64; Medium float64; Small float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "inc=1", Section: "squares[float64,inc=1]", Entry: "squares_float64_inc_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 152, Col: 21},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 158, Col: 3},
-				}},
-			},
-			Shared: 192,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 192,
-})
+var quernSquares_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "squares[float32]", Code: &quernPTX}}
+var quernSquares_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "squares[float64]", Code: &quernPTX}}
 
 // LaunchSquares runs squares on the grid g.
 //
@@ -2026,57 +674,8 @@ func LaunchSquares[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	return l.End()
 }
 
-var quernNorm_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "norm[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:165",
-	Entry: "norm_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Squares", Size: 24, Layout: "struct{Large float64; Medium float64; Small float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 192,
-	Host:   quernHostNorm_float32,
-	Plain:  quernPlainNorm_float32,
-})
-
-var quernNorm_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "norm[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:165",
-	Entry: "norm_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Squares", Size: 24, Layout: "struct{Large float64; Medium float64; Small float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 169, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 173, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 192,
-	Host:   quernHostNorm_float64,
-	Plain:  quernPlainNorm_float64,
-})
+var quernNorm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float32]", Code: &quernPTX, Host: quernHostNorm[float32], Plain: quernPlainNorm[float32]}}
+var quernNorm_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float64]", Code: &quernPTX, Host: quernHostNorm[float64], Plain: quernPlainNorm[float64]}}
 
 // LaunchNorm runs norm on the grid g.
 //
@@ -2099,93 +698,8 @@ func LaunchNorm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *
 	return l.End()
 }
 
-var quernLargest_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largest[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:215",
-	Entry: "largest_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Largest[float32]", Size: 16, Layout: "struct{Magnitude float32; Index int}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "inc=1", Section: "largest[float32,inc=1]", Entry: "largest_float32_inc_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
-			},
-			Shared: 128,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 128,
-})
-
-var quernLargest_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largest[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:215",
-	Entry: "largest_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Largest[float64]", Size: 16, Layout: "struct{Magnitude float64; Index int}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 3, 3, 2, 0, 1, 1, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0, 10, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 1, 2, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "inc=1", Section: "largest[float64,inc=1]", Entry: "largest_float64_inc_1",
-			Limits: []int64{1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147482624, 2, 0, 1, 4, 4, 9, 0, 10, 4, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147482627, 2, 0, 1, 1, 5, 9, 2147483647, 1, 0, 9, 2147482624, 10, 4, 9, 0}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 222, Col: 37},
-					{Kind: compiled.IndexSite, File: "reduce.go", Line: 228, Col: 3},
-				}},
-			},
-			Shared: 128,
-		},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 128,
-})
+var quernLargest_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largest[float32]", Code: &quernPTX}}
+var quernLargest_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largest[float64]", Code: &quernPTX}}
 
 // LaunchLargest runs largest on the grid g.
 //
@@ -2210,57 +724,8 @@ func LaunchLargest[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	return l.End()
 }
 
-var quernLargestOf_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestOf[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:235",
-	Entry: "largestOf_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Largest[float32]", Size: 16, Layout: "struct{Magnitude float32; Index int}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "int", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   quernHostLargestOf_float32,
-	Plain:  quernPlainLargestOf_float32,
-})
-
-var quernLargestOf_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestOf[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:235",
-	Entry: "largestOf_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Largest[float64]", Size: 16, Layout: "struct{Magnitude float64; Index int}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "int", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 9, 2147483392, 0, -1, 1, 2, 5, 9, -1, 10, 1, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 0, 9, 2147483392, 10, 1, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 239, Col: 13},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 243, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   quernHostLargestOf_float64,
-	Plain:  quernPlainLargestOf_float64,
-})
+var quernLargestOf_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float32]", Code: &quernPTX, Host: quernHostLargestOf[float32], Plain: quernPlainLargestOf[float32]}}
+var quernLargestOf_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float64]", Code: &quernPTX, Host: quernHostLargestOf[float64], Plain: quernPlainLargestOf[float64]}}
 
 // LaunchLargestOf runs largestOf on the grid g.
 //
@@ -2283,69 +748,8 @@ func LaunchLargestOf[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, part
 	return l.End()
 }
 
-var quernDotCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:267",
-	Entry: "dotCPU_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 33},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 45},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 270, Col: 3},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 33},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 277, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostDotCPU_float32,
-	Plain: quernPlainDotCPU_float32,
-})
-
-var quernDotCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:267",
-	Entry: "dotCPU_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 33},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 270, Col: 45},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 19},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 11},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 37},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 284, Col: 29},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 296, Col: 9},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 270, Col: 3},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 10},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 275, Col: 33},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 277, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostDotCPU_float64,
-	Plain: quernPlainDotCPU_float64,
-})
+var quernDotCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotCPU[float32]", Code: &quernPTX, Host: quernHostDotCPU[float32], Plain: quernPlainDotCPU[float32]}}
+var quernDotCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotCPU[float64]", Code: &quernPTX, Host: quernHostDotCPU[float64], Plain: quernPlainDotCPU[float64]}}
 
 // LaunchDotCPU runs dotCPU on the grid g.
 //
@@ -2372,55 +776,8 @@ func LaunchDotCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX
 	return l.End()
 }
 
-var quernAsumCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "asumCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:304",
-	Entry: "asumCPU_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 309, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 310, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 311, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 312, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 315, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 317, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostAsumCPU_float32,
-	Plain: quernPlainAsumCPU_float32,
-})
-
-var quernAsumCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "asumCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:304",
-	Entry: "asumCPU_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 309, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 310, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 311, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 312, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 315, Col: 20},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 317, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostAsumCPU_float64,
-	Plain: quernPlainAsumCPU_float64,
-})
+var quernAsumCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asumCPU[float32]", Code: &quernPTX, Host: quernHostAsumCPU_float32, Plain: quernPlainAsumCPU_float32}}
+var quernAsumCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asumCPU[float64]", Code: &quernPTX, Host: quernHostAsumCPU_float64, Plain: quernPlainAsumCPU_float64}}
 
 // LaunchAsumCPU runs asumCPU on the grid g.
 //
@@ -2445,57 +802,8 @@ func LaunchAsumCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	return l.End()
 }
 
-var quernSquaresCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "squaresCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:323",
-	Entry: "squaresCPU_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Squares", Size: 24, Layout: "struct{Large float64; Medium float64; Small float64}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 327, Col: 24},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 16},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 8},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 351, Col: 16},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 328, Col: 4},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 334, Col: 19},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostSquaresCPU_float32,
-	Plain: quernPlainSquaresCPU_float32,
-})
-
-var quernSquaresCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "squaresCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:323",
-	Entry: "squaresCPU_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Squares", Size: 24, Layout: "struct{Large float64; Medium float64; Small float64}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 327, Col: 24},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 16},
-			{Kind: compiled.SliceSite, File: "reduce.go", Line: 343, Col: 8},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 351, Col: 16},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 328, Col: 4},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 334, Col: 19},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 336, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostSquaresCPU_float64,
-	Plain: quernPlainSquaresCPU_float64,
-})
+var quernSquaresCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "squaresCPU[float32]", Code: &quernPTX, Host: quernHostSquaresCPU[float32], Plain: quernPlainSquaresCPU[float32]}}
+var quernSquaresCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "squaresCPU[float64]", Code: &quernPTX, Host: quernHostSquaresCPU[float64], Plain: quernPlainSquaresCPU[float64]}}
 
 // LaunchSquaresCPU runs squaresCPU on the grid g.
 //
@@ -2520,47 +828,8 @@ func LaunchSquaresCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 	return l.End()
 }
 
-var quernLargestCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:360",
-	Entry: "largestCPU_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Largest[float32]", Size: 16, Layout: "struct{Magnitude float32; Index int}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 364, Col: 22},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 368, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostLargestCPU_float32,
-	Plain: quernPlainLargestCPU_float32,
-})
-
-var quernLargestCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "largestCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "reduce.go:360",
-	Entry: "largestCPU_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "chunk", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "quern.dev/blas/internal/kernels.Largest[float64]", Size: 16, Layout: "struct{Magnitude float64; Index int}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 364, Col: 22},
-			{Kind: compiled.IndexSite, File: "reduce.go", Line: 368, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostLargestCPU_float64,
-	Plain: quernPlainLargestCPU_float64,
-})
+var quernLargestCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestCPU[float32]", Code: &quernPTX, Host: quernHostLargestCPU_float32, Plain: quernPlainLargestCPU_float32}}
+var quernLargestCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestCPU[float64]", Code: &quernPTX, Host: quernHostLargestCPU_float64, Plain: quernPlainLargestCPU_float64}}
 
 // LaunchLargestCPU runs largestCPU on the grid g.
 //
@@ -2585,75 +854,7 @@ func LaunchLargestCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 	return l.End()
 }
 
-var quernTensorF16 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorF16", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:32",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 36, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 37, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 98304,
-	Host:   quernHostTensorF16,
-	Plain:  quernPlainTensorF16,
-})
+var quernTensorF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16", Code: &quernPTX, Host: quernHostTensorF16, Plain: quernPlainTensorF16}}
 
 // LaunchTensorF16 runs tensorF16 on the grid g.
 //
@@ -2686,75 +887,7 @@ func LaunchTensorF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, st
 	return l.End()
 }
 
-var quernTensorF16Wide = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorF16Wide", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:48",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 52, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 66},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 53, Col: 55},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 147456,
-	Host:   quernHostTensorF16Wide,
-	Plain:  quernPlainTensorF16Wide,
-})
+var quernTensorF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16Wide", Code: &quernPTX, Host: quernHostTensorF16Wide, Plain: quernPlainTensorF16Wide}}
 
 // LaunchTensorF16Wide runs tensorF16Wide on the grid g.
 //
@@ -2787,75 +920,7 @@ func LaunchTensorF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc
 	return l.End()
 }
 
-var quernTensorBF16 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorBF16", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:64",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 68, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 69, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 98304,
-	Host:   quernHostTensorBF16,
-	Plain:  quernPlainTensorBF16,
-})
+var quernTensorBF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16", Code: &quernPTX, Host: quernHostTensorBF16, Plain: quernPlainTensorBF16}}
 
 // LaunchTensorBF16 runs tensorBF16 on the grid g.
 //
@@ -2888,75 +953,7 @@ func LaunchTensorBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 	return l.End()
 }
 
-var quernTensorBF16Wide = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorBF16Wide", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:80",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483392, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 84, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 85, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 147456,
-	Host:   quernHostTensorBF16Wide,
-	Plain:  quernPlainTensorBF16Wide,
-})
+var quernTensorBF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16Wide", Code: &quernPTX, Host: quernHostTensorBF16Wide, Plain: quernPlainTensorBF16Wide}}
 
 // LaunchTensorBF16Wide runs tensorBF16Wide on the grid g.
 //
@@ -2989,75 +986,7 @@ func LaunchTensorBF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ld
 	return l.End()
 }
 
-var quernTensorTF32 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorTF32", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:96",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "post", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldr", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepR", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "bias", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "residual", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 15, 9, 2147483647, 0, 0, 1, 15, 4, 9, 2147483648, 1, 16, 9, 2147483647, 0, 0, 1, 16, 4, 9, 0, 1, 17, 9, 2147483647, 0, 0, 1, 17, 4, 9, 0, 1, 18, 9, 2147483647, 1, 19, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 100, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 68},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 101, Col: 56},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 156, Col: 15},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 22, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 25, Col: 8},
-			{Kind: compiled.IndexSite, File: "epilogue.go", Line: 34, Col: 8},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 158, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 98304,
-	Host:   quernHostTensorTF32,
-	Plain:  quernPlainTensorTF32,
-})
+var quernTensorTF32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorTF32", Code: &quernPTX, Host: quernHostTensorTF32, Plain: quernPlainTensorTF32}}
 
 // LaunchTensorTF32 runs tensorTF32 on the grid g.
 //
@@ -3090,64 +1019,7 @@ func LaunchTensorTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 	return l.End()
 }
 
-var quernTensorS8 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorS8", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:112",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "int32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "int32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "int8", Size: 1, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "int8", Size: 1, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 116, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 117, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 98304,
-	Host:   quernHostTensorS8,
-	Plain:  quernPlainTensorS8,
-})
+var quernTensorS8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorS8", Code: &quernPTX, Host: quernHostTensorS8, Plain: quernPlainTensorS8}}
 
 // LaunchTensorS8 runs tensorS8 on the grid g.
 //
@@ -3175,64 +1047,7 @@ func LaunchTensorS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	return l.End()
 }
 
-var quernTensorU8 = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorU8", Package: "quern.dev/blas/internal/kernels", Pos: "tensor.go:126",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lda", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldb", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ldc", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "int32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "int32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 0, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 9, 9, 2147483647, 0, 0, 1, 9, 4, 9, 0, 1, 12, 9, 2147483647, 1, 13, 9, 2147483647, 1, 14, 9, 2147483647, 1, 0, 9, 2147483520, 1, 1, 9, 2147483520, 0, -1, 1, 2, 5, 1, 3, 4, 9, 2147483647, 1, 2, 1, 3, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 183, Col: 111},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 184, Col: 36},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 168, Col: 13},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 18},
-			{Kind: compiled.DivideSite, File: "gemm.go", Line: 171, Col: 27},
-			{Kind: compiled.DivideSite, File: "tensor.go", Line: 185, Col: 23},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 203, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 130, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 142, Col: 8},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 64},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 131, Col: 54},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 169, Col: 15},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 171, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 98304,
-	Host:   quernHostTensorU8,
-	Plain:  quernPlainTensorU8,
-})
+var quernTensorU8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorU8", Code: &quernPTX, Host: quernHostTensorU8, Plain: quernPlainTensorU8}}
 
 // LaunchTensorU8 runs tensorU8 on the grid g.
 //
@@ -3260,157 +1075,10 @@ func LaunchTensorU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	return l.End()
 }
 
-var quernTranspose_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "transpose[uint8]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:21",
-	Entry: "transpose_uint8",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "uint8", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 1, 9, 2147483616, 1, 0, 9, 2147483616, 1, 1, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 1056,
-	Host:   quernHostTranspose_uint8,
-	Plain:  quernPlainTranspose_uint8,
-})
-
-var quernTranspose_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "transpose[uint16]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:21",
-	Entry: "transpose_uint16",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "uint16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 1, 9, 2147483616, 1, 0, 9, 2147483616, 1, 1, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 2112,
-	Host:   quernHostTranspose_uint16,
-	Plain:  quernPlainTranspose_uint16,
-})
-
-var quernTranspose_uint32 = gpu.NewKernel(compiled.Kernel{
-	Name: "transpose[uint32]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:21",
-	Entry: "transpose_uint32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 1, 9, 2147483616, 1, 0, 9, 2147483616, 1, 1, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 4224,
-	Host:   quernHostTranspose_uint32,
-	Plain:  quernPlainTranspose_uint32,
-})
-
-var quernTranspose_uint64 = gpu.NewKernel(compiled.Kernel{
-	Name: "transpose[uint64]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:21",
-	Entry: "transpose_uint64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columns", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepFrom", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stepTo", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 1, 9, 2147483616, 1, 0, 9, 2147483616, 1, 1, 1, 3, 5, 1, 3, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 27},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 25, Col: 45},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 18},
-			{Kind: compiled.DivideSite, File: "transpose.go", Line: 26, Col: 41},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 30, Col: 17},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 36, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 8448,
-	Host:   quernHostTranspose_uint64,
-	Plain:  quernPlainTranspose_uint64,
-})
+var quernTranspose_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint8]", Code: &quernPTX, Host: quernHostTranspose[uint8], Plain: quernPlainTranspose[uint8]}}
+var quernTranspose_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint16]", Code: &quernPTX, Host: quernHostTranspose[uint16], Plain: quernPlainTranspose[uint16]}}
+var quernTranspose_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint32]", Code: &quernPTX, Host: quernHostTranspose[uint32], Plain: quernPlainTranspose[uint32]}}
+var quernTranspose_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint64]", Code: &quernPTX, Host: quernHostTranspose[uint64], Plain: quernPlainTranspose[uint64]}}
 
 // LaunchTranspose runs transpose on the grid g.
 //
@@ -3444,121 +1112,10 @@ func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Gr
 	return l.End()
 }
 
-var quernTransposeSquare_uint8 = gpu.NewKernel(compiled.Kernel{
-	Name: "transposeSquare[uint8]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:46",
-	Entry: "transposeSquare_uint8",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stride", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "data", Kind: compiled.Slice, Type: "uint8", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 2, 2, 0, 5, 9, 2147483649}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 2112,
-	Host:   quernHostTransposeSquare_uint8,
-	Plain:  quernPlainTransposeSquare_uint8,
-})
-
-var quernTransposeSquare_uint16 = gpu.NewKernel(compiled.Kernel{
-	Name: "transposeSquare[uint16]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:46",
-	Entry: "transposeSquare_uint16",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stride", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "data", Kind: compiled.Slice, Type: "uint16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 2, 2, 0, 5, 9, 2147483649}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 4224,
-	Host:   quernHostTransposeSquare_uint16,
-	Plain:  quernPlainTransposeSquare_uint16,
-})
-
-var quernTransposeSquare_uint32 = gpu.NewKernel(compiled.Kernel{
-	Name: "transposeSquare[uint32]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:46",
-	Entry: "transposeSquare_uint32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stride", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "data", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 2, 2, 0, 5, 9, 2147483649}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 8448,
-	Host:   quernHostTransposeSquare_uint32,
-	Plain:  quernPlainTransposeSquare_uint32,
-})
-
-var quernTransposeSquare_uint64 = gpu.NewKernel(compiled.Kernel{
-	Name: "transposeSquare[uint64]", Package: "quern.dev/blas/internal/kernels", Pos: "transpose.go:46",
-	Entry: "transposeSquare_uint64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "stride", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "data", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 2, 2, 0, 5, 9, 2147483649}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 60, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 63, Col: 18},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 69, Col: 4},
-			{Kind: compiled.IndexSite, File: "transpose.go", Line: 72, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 16896,
-	Host:   quernHostTransposeSquare_uint64,
-	Plain:  quernPlainTransposeSquare_uint64,
-})
+var quernTransposeSquare_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transposeSquare[uint8]", Code: &quernPTX, Host: quernHostTransposeSquare[uint8], Plain: quernPlainTransposeSquare[uint8]}}
+var quernTransposeSquare_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transposeSquare[uint16]", Code: &quernPTX, Host: quernHostTransposeSquare[uint16], Plain: quernPlainTransposeSquare[uint16]}}
+var quernTransposeSquare_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transposeSquare[uint32]", Code: &quernPTX, Host: quernHostTransposeSquare[uint32], Plain: quernPlainTransposeSquare[uint32]}}
+var quernTransposeSquare_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transposeSquare[uint64]", Code: &quernPTX, Host: quernHostTransposeSquare[uint64], Plain: quernPlainTransposeSquare[uint64]}}
 
 // LaunchTransposeSquare runs transposeSquare on the grid g.
 //
@@ -3587,79 +1144,8 @@ func LaunchTransposeSquare[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g 
 	return l.End()
 }
 
-var quernTrsm_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "trsm[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "trsm.go:17",
-	Entry: "trsm_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lines", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "unit", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "rowA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columnA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "rowB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columnB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, -1, 1, 3, 5, 9, 0, 0, -1, 1, 4, 1, 5, 3, 1, 10, 3, 1, 3, 4, 1, 0, 1, 4, 5, 4, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 4, 1, 10, 3, 1, 3, 4, 0, 31, 1, 5, 5, 4, 1, 0, 1, 4, 5, 4, 0, 1, 4, 7, 1, 10, 1, 3, 4, 0, 1023, 1, 4, 5, 4, 0, 31, 1, 5, 5, 4, 0, 1, 4, 7, 1, 5, 1, 10, 3, 1, 3, 4, 0, 1023, 1, 4, 5, 4, 1, 0, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 3, 1, 0, 1, 4, 5, 3, 1, 0, 1, 5, 5, 3, 1, 4, 4, 1, 5, 4, 9, 2147483647, 1, 3, 0, 31, 1, 4, 5, 3, 9, 2147483647, 0, 31, 1, 4, 5, 9, 2147483647, 0, 31, 1, 5, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 6, 5, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 1, 7, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 1, 7, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 1, 7, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 1, 7, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 1, 7, 3, 9, 2147483647, 0, -1, 1, 6, 5, 0, 2, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 2, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 2, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 2, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 2, 1, 7, 5, 3, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 3, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 3, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 3, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 3, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 3, 1, 7, 5, 3, 9, 2147483647, 0, 3, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 4, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 4, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 4, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 4, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 4, 1, 7, 5, 3, 9, 2147483647, 0, 4, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 5, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 5, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 5, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 5, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 5, 1, 7, 5, 3, 9, 2147483647, 0, 5, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 6, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 6, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 6, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 6, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 6, 1, 7, 5, 3, 9, 2147483647, 0, 6, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 7, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 7, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 7, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 7, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 7, 1, 7, 5, 3, 9, 2147483647, 0, 7, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 8, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 8, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 8, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 8, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 8, 1, 7, 5, 3, 9, 2147483647, 0, 8, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 9, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 9, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 9, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 9, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 9, 1, 7, 5, 3, 9, 2147483647, 0, 9, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 10, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 10, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 10, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 10, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 10, 1, 7, 5, 3, 9, 2147483647, 0, 10, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 11, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 11, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 11, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 11, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 11, 1, 7, 5, 3, 9, 2147483647, 0, 11, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 12, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 12, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 12, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 12, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 12, 1, 7, 5, 3, 9, 2147483647, 0, 12, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 13, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 13, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 13, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 13, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 13, 1, 7, 5, 3, 9, 2147483647, 0, 13, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 14, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 14, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 14, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 14, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 14, 1, 7, 5, 3, 9, 2147483647, 0, 14, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 15, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 15, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 15, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 15, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 15, 1, 7, 5, 3, 9, 2147483647, 0, 15, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 16, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 16, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 16, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 16, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 16, 1, 7, 5, 3, 9, 2147483647, 0, 16, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 17, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 17, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 17, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 17, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 17, 1, 7, 5, 3, 9, 2147483647, 0, 17, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 18, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 18, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 18, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 18, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 18, 1, 7, 5, 3, 9, 2147483647, 0, 18, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 19, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 19, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 19, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 19, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 19, 1, 7, 5, 3, 9, 2147483647, 0, 19, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 20, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 20, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 20, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 20, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 20, 1, 7, 5, 3, 9, 2147483647, 0, 20, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 21, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 21, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 21, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 21, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 21, 1, 7, 5, 3, 9, 2147483647, 0, 21, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 22, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 22, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 22, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 22, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 22, 1, 7, 5, 3, 9, 2147483647, 0, 22, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 23, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 23, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 23, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 23, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 23, 1, 7, 5, 3, 9, 2147483647, 0, 23, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 24, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 24, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 24, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 24, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 24, 1, 7, 5, 3, 9, 2147483647, 0, 24, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 25, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 25, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 25, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 25, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 25, 1, 7, 5, 3, 9, 2147483647, 0, 25, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 26, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 26, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 26, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 26, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 26, 1, 7, 5, 3, 9, 2147483647, 0, 26, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 27, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 27, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 27, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 27, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 27, 1, 7, 5, 3, 9, 2147483647, 0, 27, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 28, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 28, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 28, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 28, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 28, 1, 7, 5, 3, 9, 2147483647, 0, 28, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 29, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 29, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 29, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 29, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 29, 1, 7, 5, 3, 9, 2147483647, 0, 29, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 30, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 30, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 30, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 30, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 30, 1, 7, 5, 3, 9, 2147483647, 0, 30, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 31, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 31, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 31, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 31, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 31, 1, 7, 5, 3, 9, 2147483647, 0, 31, 1, 7, 5, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 3, 1, 0, 1, 4, 5, 3, 1, 0, 1, 5, 5, 3, 1, 4, 4, 1, 5, 4, 9, 2147483647, 1, 3, 0, 31, 1, 4, 5, 3, 9, 2147483647, 0, 31, 1, 4, 5, 9, 2147483647, 0, 31, 1, 5, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 6, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 6, 1, 7, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 1, 7, 4, 9, 2147483648, 1, 6, 1, 7, 3, 9, 2147483647, 1, 6, 0, 2, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 2, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 2, 1, 7, 5, 3, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 0, -2, 1, 7, 5, 9, 2147483648, 1, 6, 0, 3, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 3, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 3, 1, 7, 5, 3, 9, 2147483647, 0, 3, 1, 7, 5, 9, 2147483647, 0, -3, 1, 7, 5, 9, 2147483648, 1, 6, 0, 4, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 4, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 4, 1, 7, 5, 3, 9, 2147483647, 0, 4, 1, 7, 5, 9, 2147483647, 0, -4, 1, 7, 5, 9, 2147483648, 1, 6, 0, 5, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 5, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 5, 1, 7, 5, 3, 9, 2147483647, 0, 5, 1, 7, 5, 9, 2147483647, 0, -5, 1, 7, 5, 9, 2147483648, 1, 6, 0, 6, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 6, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 6, 1, 7, 5, 3, 9, 2147483647, 0, 6, 1, 7, 5, 9, 2147483647, 0, -6, 1, 7, 5, 9, 2147483648, 1, 6, 0, 7, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 7, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 7, 1, 7, 5, 3, 9, 2147483647, 0, 7, 1, 7, 5, 9, 2147483647, 0, -7, 1, 7, 5, 9, 2147483648, 1, 6, 0, 8, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 8, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 8, 1, 7, 5, 3, 9, 2147483647, 0, 8, 1, 7, 5, 9, 2147483647, 0, -8, 1, 7, 5, 9, 2147483648, 1, 6, 0, 9, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 9, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 9, 1, 7, 5, 3, 9, 2147483647, 0, 9, 1, 7, 5, 9, 2147483647, 0, -9, 1, 7, 5, 9, 2147483648, 1, 6, 0, 10, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 10, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 10, 1, 7, 5, 3, 9, 2147483647, 0, 10, 1, 7, 5, 9, 2147483647, 0, -10, 1, 7, 5, 9, 2147483648, 1, 6, 0, 11, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 11, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 11, 1, 7, 5, 3, 9, 2147483647, 0, 11, 1, 7, 5, 9, 2147483647, 0, -11, 1, 7, 5, 9, 2147483648, 1, 6, 0, 12, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 12, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 12, 1, 7, 5, 3, 9, 2147483647, 0, 12, 1, 7, 5, 9, 2147483647, 0, -12, 1, 7, 5, 9, 2147483648, 1, 6, 0, 13, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 13, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 13, 1, 7, 5, 3, 9, 2147483647, 0, 13, 1, 7, 5, 9, 2147483647, 0, -13, 1, 7, 5, 9, 2147483648, 1, 6, 0, 14, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 14, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 14, 1, 7, 5, 3, 9, 2147483647, 0, 14, 1, 7, 5, 9, 2147483647, 0, -14, 1, 7, 5, 9, 2147483648, 1, 6, 0, 15, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 15, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 15, 1, 7, 5, 3, 9, 2147483647, 0, 15, 1, 7, 5, 9, 2147483647, 0, -15, 1, 7, 5, 9, 2147483648, 1, 6, 0, 16, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 16, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 16, 1, 7, 5, 3, 9, 2147483647, 0, 16, 1, 7, 5, 9, 2147483647, 0, -16, 1, 7, 5, 9, 2147483648, 1, 6, 0, 17, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 17, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 17, 1, 7, 5, 3, 9, 2147483647, 0, 17, 1, 7, 5, 9, 2147483647, 0, -17, 1, 7, 5, 9, 2147483648, 1, 6, 0, 18, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 18, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 18, 1, 7, 5, 3, 9, 2147483647, 0, 18, 1, 7, 5, 9, 2147483647, 0, -18, 1, 7, 5, 9, 2147483648, 1, 6, 0, 19, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 19, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 19, 1, 7, 5, 3, 9, 2147483647, 0, 19, 1, 7, 5, 9, 2147483647, 0, -19, 1, 7, 5, 9, 2147483648, 1, 6, 0, 20, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 20, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 20, 1, 7, 5, 3, 9, 2147483647, 0, 20, 1, 7, 5, 9, 2147483647, 0, -20, 1, 7, 5, 9, 2147483648, 1, 6, 0, 21, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 21, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 21, 1, 7, 5, 3, 9, 2147483647, 0, 21, 1, 7, 5, 9, 2147483647, 0, -21, 1, 7, 5, 9, 2147483648, 1, 6, 0, 22, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 22, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 22, 1, 7, 5, 3, 9, 2147483647, 0, 22, 1, 7, 5, 9, 2147483647, 0, -22, 1, 7, 5, 9, 2147483648, 1, 6, 0, 23, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 23, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 23, 1, 7, 5, 3, 9, 2147483647, 0, 23, 1, 7, 5, 9, 2147483647, 0, -23, 1, 7, 5, 9, 2147483648, 1, 6, 0, 24, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 24, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 24, 1, 7, 5, 3, 9, 2147483647, 0, 24, 1, 7, 5, 9, 2147483647, 0, -24, 1, 7, 5, 9, 2147483648, 1, 6, 0, 25, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 25, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 25, 1, 7, 5, 3, 9, 2147483647, 0, 25, 1, 7, 5, 9, 2147483647, 0, -25, 1, 7, 5, 9, 2147483648, 1, 6, 0, 26, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 26, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 26, 1, 7, 5, 3, 9, 2147483647, 0, 26, 1, 7, 5, 9, 2147483647, 0, -26, 1, 7, 5, 9, 2147483648, 1, 6, 0, 27, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 27, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 27, 1, 7, 5, 3, 9, 2147483647, 0, 27, 1, 7, 5, 9, 2147483647, 0, -27, 1, 7, 5, 9, 2147483648, 1, 6, 0, 28, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 28, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 28, 1, 7, 5, 3, 9, 2147483647, 0, 28, 1, 7, 5, 9, 2147483647, 0, -28, 1, 7, 5, 9, 2147483648, 1, 6, 0, 29, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 29, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 29, 1, 7, 5, 3, 9, 2147483647, 0, 29, 1, 7, 5, 9, 2147483647, 0, -29, 1, 7, 5, 9, 2147483648, 1, 6, 0, 30, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 30, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 30, 1, 7, 5, 3, 9, 2147483647, 0, 30, 1, 7, 5, 9, 2147483647, 0, -30, 1, 7, 5, 9, 2147483648, 1, 6, 0, 31, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 31, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 31, 1, 7, 5, 3, 9, 2147483647, 0, 31, 1, 7, 5, 9, 2147483647, 0, -31, 1, 7, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 26, Col: 8},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 53, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 26, Col: 8},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 53, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 4096,
-	Host:   quernHostTrsm_float32,
-	Plain:  quernPlainTrsm_float32,
-})
-
-var quernTrsm_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "trsm[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "trsm.go:17",
-	Entry: "trsm_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "lines", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "unit", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "rowA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columnA", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "offB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "rowB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "columnB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 0, -1, 1, 3, 5, 9, 0, 0, -1, 1, 4, 1, 5, 3, 1, 10, 3, 1, 3, 4, 1, 0, 1, 4, 5, 4, 1, 0, 1, 5, 5, 4, 0, 1, 4, 1, 4, 1, 10, 3, 1, 3, 4, 0, 31, 1, 5, 5, 4, 1, 0, 1, 4, 5, 4, 0, 1, 4, 7, 1, 10, 1, 3, 4, 0, 1023, 1, 4, 5, 4, 0, 31, 1, 5, 5, 4, 0, 1, 4, 7, 1, 5, 1, 10, 3, 1, 3, 4, 0, 1023, 1, 4, 5, 4, 1, 0, 1, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 3, 1, 0, 1, 4, 5, 3, 1, 0, 1, 5, 5, 3, 1, 4, 4, 1, 5, 4, 9, 2147483647, 1, 3, 0, 31, 1, 4, 5, 3, 9, 2147483647, 0, 31, 1, 4, 5, 9, 2147483647, 0, 31, 1, 5, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 6, 5, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 1, 7, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 1, 7, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 1, 7, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 1, 7, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 1, 7, 3, 9, 2147483647, 0, -1, 1, 6, 5, 0, 2, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 2, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 2, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 2, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 2, 1, 7, 5, 3, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 3, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 3, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 3, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 3, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 3, 1, 7, 5, 3, 9, 2147483647, 0, 3, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 4, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 4, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 4, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 4, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 4, 1, 7, 5, 3, 9, 2147483647, 0, 4, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 5, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 5, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 5, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 5, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 5, 1, 7, 5, 3, 9, 2147483647, 0, 5, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 6, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 6, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 6, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 6, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 6, 1, 7, 5, 3, 9, 2147483647, 0, 6, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 7, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 7, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 7, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 7, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 7, 1, 7, 5, 3, 9, 2147483647, 0, 7, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 8, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 8, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 8, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 8, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 8, 1, 7, 5, 3, 9, 2147483647, 0, 8, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 9, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 9, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 9, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 9, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 9, 1, 7, 5, 3, 9, 2147483647, 0, 9, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 10, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 10, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 10, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 10, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 10, 1, 7, 5, 3, 9, 2147483647, 0, 10, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 11, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 11, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 11, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 11, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 11, 1, 7, 5, 3, 9, 2147483647, 0, 11, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 12, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 12, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 12, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 12, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 12, 1, 7, 5, 3, 9, 2147483647, 0, 12, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 13, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 13, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 13, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 13, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 13, 1, 7, 5, 3, 9, 2147483647, 0, 13, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 14, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 14, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 14, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 14, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 14, 1, 7, 5, 3, 9, 2147483647, 0, 14, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 15, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 15, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 15, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 15, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 15, 1, 7, 5, 3, 9, 2147483647, 0, 15, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 16, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 16, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 16, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 16, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 16, 1, 7, 5, 3, 9, 2147483647, 0, 16, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 17, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 17, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 17, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 17, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 17, 1, 7, 5, 3, 9, 2147483647, 0, 17, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 18, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 18, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 18, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 18, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 18, 1, 7, 5, 3, 9, 2147483647, 0, 18, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 19, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 19, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 19, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 19, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 19, 1, 7, 5, 3, 9, 2147483647, 0, 19, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 20, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 20, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 20, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 20, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 20, 1, 7, 5, 3, 9, 2147483647, 0, 20, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 21, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 21, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 21, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 21, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 21, 1, 7, 5, 3, 9, 2147483647, 0, 21, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 22, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 22, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 22, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 22, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 22, 1, 7, 5, 3, 9, 2147483647, 0, 22, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 23, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 23, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 23, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 23, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 23, 1, 7, 5, 3, 9, 2147483647, 0, 23, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 24, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 24, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 24, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 24, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 24, 1, 7, 5, 3, 9, 2147483647, 0, 24, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 25, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 25, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 25, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 25, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 25, 1, 7, 5, 3, 9, 2147483647, 0, 25, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 26, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 26, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 26, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 26, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 26, 1, 7, 5, 3, 9, 2147483647, 0, 26, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 27, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 27, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 27, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 27, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 27, 1, 7, 5, 3, 9, 2147483647, 0, 27, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 28, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 28, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 28, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 28, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 28, 1, 7, 5, 3, 9, 2147483647, 0, 28, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 29, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 29, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 29, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 29, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 29, 1, 7, 5, 3, 9, 2147483647, 0, 29, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 30, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 30, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 30, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 30, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 30, 1, 7, 5, 3, 9, 2147483647, 0, 30, 1, 7, 5, 9, 2147483647, 0, -1, 1, 6, 5, 0, 31, 1, 7, 5, 4, 9, 0, 0, -1, 1, 8, 1, 11, 3, 1, 6, 4, 0, 31, 1, 7, 5, 4, 1, 1, 1, 8, 5, 4, 0, 1, 4, 1, 8, 1, 11, 3, 1, 6, 4, 0, 31, 1, 7, 5, 4, 0, 128, 2, 0, 1, 8, 5, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 6, 0, 31, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 6, 0, 31, 1, 7, 5, 3, 9, 2147483647, 0, 31, 1, 7, 5, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 0, 1, 7, 4, 9, 2147483648, 1, 8, 9, 2147483647, 0, 0, 1, 8, 4, 9, 0, 1, 10, 9, 2147483647, 1, 11, 9, 2147483647, 1, 3, 1, 0, 1, 4, 5, 3, 1, 0, 1, 5, 5, 3, 1, 4, 4, 1, 5, 4, 9, 2147483647, 1, 3, 0, 31, 1, 4, 5, 3, 9, 2147483647, 0, 31, 1, 4, 5, 9, 2147483647, 0, 31, 1, 5, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 6, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 1, 1, 1, 8, 5, 1, 8, 4, 9, 2147483647, 1, 6, 1, 7, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 1, 7, 4, 9, 2147483648, 1, 6, 1, 7, 3, 9, 2147483647, 1, 6, 0, 2, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 2, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 2, 1, 7, 5, 3, 9, 2147483647, 0, 2, 1, 7, 5, 9, 2147483647, 0, -2, 1, 7, 5, 9, 2147483648, 1, 6, 0, 3, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 3, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 3, 1, 7, 5, 3, 9, 2147483647, 0, 3, 1, 7, 5, 9, 2147483647, 0, -3, 1, 7, 5, 9, 2147483648, 1, 6, 0, 4, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 4, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 4, 1, 7, 5, 3, 9, 2147483647, 0, 4, 1, 7, 5, 9, 2147483647, 0, -4, 1, 7, 5, 9, 2147483648, 1, 6, 0, 5, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 5, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 5, 1, 7, 5, 3, 9, 2147483647, 0, 5, 1, 7, 5, 9, 2147483647, 0, -5, 1, 7, 5, 9, 2147483648, 1, 6, 0, 6, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 6, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 6, 1, 7, 5, 3, 9, 2147483647, 0, 6, 1, 7, 5, 9, 2147483647, 0, -6, 1, 7, 5, 9, 2147483648, 1, 6, 0, 7, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 7, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 7, 1, 7, 5, 3, 9, 2147483647, 0, 7, 1, 7, 5, 9, 2147483647, 0, -7, 1, 7, 5, 9, 2147483648, 1, 6, 0, 8, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 8, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 8, 1, 7, 5, 3, 9, 2147483647, 0, 8, 1, 7, 5, 9, 2147483647, 0, -8, 1, 7, 5, 9, 2147483648, 1, 6, 0, 9, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 9, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 9, 1, 7, 5, 3, 9, 2147483647, 0, 9, 1, 7, 5, 9, 2147483647, 0, -9, 1, 7, 5, 9, 2147483648, 1, 6, 0, 10, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 10, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 10, 1, 7, 5, 3, 9, 2147483647, 0, 10, 1, 7, 5, 9, 2147483647, 0, -10, 1, 7, 5, 9, 2147483648, 1, 6, 0, 11, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 11, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 11, 1, 7, 5, 3, 9, 2147483647, 0, 11, 1, 7, 5, 9, 2147483647, 0, -11, 1, 7, 5, 9, 2147483648, 1, 6, 0, 12, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 12, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 12, 1, 7, 5, 3, 9, 2147483647, 0, 12, 1, 7, 5, 9, 2147483647, 0, -12, 1, 7, 5, 9, 2147483648, 1, 6, 0, 13, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 13, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 13, 1, 7, 5, 3, 9, 2147483647, 0, 13, 1, 7, 5, 9, 2147483647, 0, -13, 1, 7, 5, 9, 2147483648, 1, 6, 0, 14, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 14, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 14, 1, 7, 5, 3, 9, 2147483647, 0, 14, 1, 7, 5, 9, 2147483647, 0, -14, 1, 7, 5, 9, 2147483648, 1, 6, 0, 15, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 15, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 15, 1, 7, 5, 3, 9, 2147483647, 0, 15, 1, 7, 5, 9, 2147483647, 0, -15, 1, 7, 5, 9, 2147483648, 1, 6, 0, 16, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 16, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 16, 1, 7, 5, 3, 9, 2147483647, 0, 16, 1, 7, 5, 9, 2147483647, 0, -16, 1, 7, 5, 9, 2147483648, 1, 6, 0, 17, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 17, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 17, 1, 7, 5, 3, 9, 2147483647, 0, 17, 1, 7, 5, 9, 2147483647, 0, -17, 1, 7, 5, 9, 2147483648, 1, 6, 0, 18, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 18, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 18, 1, 7, 5, 3, 9, 2147483647, 0, 18, 1, 7, 5, 9, 2147483647, 0, -18, 1, 7, 5, 9, 2147483648, 1, 6, 0, 19, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 19, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 19, 1, 7, 5, 3, 9, 2147483647, 0, 19, 1, 7, 5, 9, 2147483647, 0, -19, 1, 7, 5, 9, 2147483648, 1, 6, 0, 20, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 20, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 20, 1, 7, 5, 3, 9, 2147483647, 0, 20, 1, 7, 5, 9, 2147483647, 0, -20, 1, 7, 5, 9, 2147483648, 1, 6, 0, 21, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 21, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 21, 1, 7, 5, 3, 9, 2147483647, 0, 21, 1, 7, 5, 9, 2147483647, 0, -21, 1, 7, 5, 9, 2147483648, 1, 6, 0, 22, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 22, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 22, 1, 7, 5, 3, 9, 2147483647, 0, 22, 1, 7, 5, 9, 2147483647, 0, -22, 1, 7, 5, 9, 2147483648, 1, 6, 0, 23, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 23, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 23, 1, 7, 5, 3, 9, 2147483647, 0, 23, 1, 7, 5, 9, 2147483647, 0, -23, 1, 7, 5, 9, 2147483648, 1, 6, 0, 24, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 24, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 24, 1, 7, 5, 3, 9, 2147483647, 0, 24, 1, 7, 5, 9, 2147483647, 0, -24, 1, 7, 5, 9, 2147483648, 1, 6, 0, 25, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 25, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 25, 1, 7, 5, 3, 9, 2147483647, 0, 25, 1, 7, 5, 9, 2147483647, 0, -25, 1, 7, 5, 9, 2147483648, 1, 6, 0, 26, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 26, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 26, 1, 7, 5, 3, 9, 2147483647, 0, 26, 1, 7, 5, 9, 2147483647, 0, -26, 1, 7, 5, 9, 2147483648, 1, 6, 0, 27, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 27, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 27, 1, 7, 5, 3, 9, 2147483647, 0, 27, 1, 7, 5, 9, 2147483647, 0, -27, 1, 7, 5, 9, 2147483648, 1, 6, 0, 28, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 28, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 28, 1, 7, 5, 3, 9, 2147483647, 0, 28, 1, 7, 5, 9, 2147483647, 0, -28, 1, 7, 5, 9, 2147483648, 1, 6, 0, 29, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 29, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 29, 1, 7, 5, 3, 9, 2147483647, 0, 29, 1, 7, 5, 9, 2147483647, 0, -29, 1, 7, 5, 9, 2147483648, 1, 6, 0, 30, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 30, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 30, 1, 7, 5, 3, 9, 2147483647, 0, 30, 1, 7, 5, 9, 2147483647, 0, -30, 1, 7, 5, 9, 2147483648, 1, 6, 0, 31, 1, 7, 5, 3, 1, 1, 1, 8, 5, 3, 1, 8, 4, 9, 2147483647, 0, -1, 1, 6, 5, 0, 31, 1, 7, 5, 4, 9, 2147483648, 1, 6, 0, 31, 1, 7, 5, 3, 9, 2147483647, 0, 31, 1, 7, 5, 9, 2147483647, 0, -31, 1, 7, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 26, Col: 8},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 53, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 26, Col: 8},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 39, Col: 19},
-			{Kind: compiled.IndexSite, File: "trsm.go", Line: 53, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 8192,
-	Host:   quernHostTrsm_float64,
-	Plain:  quernPlainTrsm_float64,
-})
+var quernTrsm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "trsm[float32]", Code: &quernPTX, Host: quernHostTrsm[float32], Plain: quernPlainTrsm[float32]}}
+var quernTrsm_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "trsm[float64]", Code: &quernPTX, Host: quernHostTrsm[float64], Plain: quernPlainTrsm[float64]}}
 
 // LaunchTrsm runs trsm on the grid g.
 //
@@ -3694,99 +1180,8 @@ func LaunchTrsm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, lines, unit, 
 	return l.End()
 }
 
-var quernAxpy_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "axpy[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:19",
-	Entry: "axpy_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 2, 1, 5, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 5, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 5, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 4, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 4, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 4, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 2, 1, 5, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 5, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 5, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 4, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 4, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 4, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1,incY=1", Section: "axpy[float32,incX=1,incY=1]", Entry: "axpy_float32_incX_1_incY_1",
-			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 4, 10, 5, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-				}},
-			},
-			Host: quernHostAxpy_float32_incX_1_incY_1,
-		},
-	},
-	Host:  quernHostAxpy_float32,
-	Plain: quernPlainAxpy_float32,
-})
-
-var quernAxpy_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "axpy[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:19",
-	Entry: "axpy_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 2, 1, 5, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 5, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 5, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 4, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 4, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 4, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 2, 1, 5, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 5, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 5, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 4, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 4, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 4, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1,incY=1", Section: "axpy[float64,incX=1,incY=1]", Entry: "axpy_float64_incX_1_incY_1",
-			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 4, 10, 5, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 3},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 21, Col: 35},
-				}},
-			},
-			Host: quernHostAxpy_float64_incX_1_incY_1,
-		},
-	},
-	Host:  quernHostAxpy_float64,
-	Plain: quernPlainAxpy_float64,
-})
+var quernAxpy_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "axpy[float32]", Code: &quernPTX, Host: quernHostAxpy[float32], Plain: quernPlainAxpy[float32], Special: []host.Func{quernHostAxpy_float32_incX_1_incY_1[float32]}}}
+var quernAxpy_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "axpy[float64]", Code: &quernPTX, Host: quernHostAxpy[float64], Plain: quernPlainAxpy[float64], Special: []host.Func{quernHostAxpy_float32_incX_1_incY_1[float64]}}}
 
 // LaunchAxpy runs axpy on the grid g.
 //
@@ -3812,89 +1207,8 @@ func LaunchAxpy[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, incY in
 	return l.End()
 }
 
-var quernScal_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "scal[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:28",
-	Entry: "scal_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 34, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1", Section: "scal[float32,incX=1]", Entry: "scal_float32_incX_1",
-			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-				}},
-			},
-			Host: quernHostScal_float32_incX_1,
-		},
-	},
-	Host:  quernHostScal_float32,
-	Plain: quernPlainScal_float32,
-})
-
-var quernScal_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "scal[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:28",
-	Entry: "scal_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 34, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1", Section: "scal[float64,incX=1]", Entry: "scal_float64_incX_1",
-			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 30, Col: 16},
-				}},
-			},
-			Host: quernHostScal_float64_incX_1,
-		},
-	},
-	Host:  quernHostScal_float64,
-	Plain: quernPlainScal_float64,
-})
+var quernScal_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scal[float32]", Code: &quernPTX, Host: quernHostScal[float32], Plain: quernPlainScal[float32], Special: []host.Func{quernHostScal_float32_incX_1[float32]}}}
+var quernScal_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scal[float64]", Code: &quernPTX, Host: quernHostScal[float64], Plain: quernPlainScal[float64], Special: []host.Func{quernHostScal_float32_incX_1[float64]}}}
 
 // LaunchScal runs scal on the grid g.
 //
@@ -3918,97 +1232,8 @@ func LaunchScal[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX int, alp
 	return l.End()
 }
 
-var quernCopyVector_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "copyVector[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:41",
-	Entry: "copyVector_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1,incY=1", Section: "copyVector[float32,incX=1,incY=1]", Entry: "copyVector_float32_incX_1_incY_1",
-			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 3, 10, 4, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-				}},
-			},
-			Host: quernHostCopyVector_float32_incX_1_incY_1,
-		},
-	},
-	Host:  quernHostCopyVector_float32,
-	Plain: quernPlainCopyVector_float32,
-})
-
-var quernCopyVector_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "copyVector[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:41",
-	Entry: "copyVector_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "incX=1,incY=1", Section: "copyVector[float64,incX=1,incY=1]", Entry: "copyVector_float64_incX_1_incY_1",
-			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 2, 9, 1, 0, 0, 1, 2, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 3, 10, 4, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-				{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 26},
-					{Kind: compiled.IndexSite, File: "vector.go", Line: 43, Col: 3},
-				}},
-			},
-			Host: quernHostCopyVector_float64_incX_1_incY_1,
-		},
-	},
-	Host:  quernHostCopyVector_float64,
-	Plain: quernPlainCopyVector_float64,
-})
+var quernCopyVector_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyVector[float32]", Code: &quernPTX, Host: quernHostCopyVector[float32], Plain: quernPlainCopyVector[float32], Special: []host.Func{quernHostCopyVector_float32_incX_1_incY_1[float32]}}}
+var quernCopyVector_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyVector[float64]", Code: &quernPTX, Host: quernHostCopyVector[float64], Plain: quernPlainCopyVector[float64], Special: []host.Func{quernHostCopyVector_float32_incX_1_incY_1[float64]}}}
 
 // LaunchCopyVector runs copyVector on the grid g.
 //
@@ -4033,59 +1258,8 @@ func LaunchCopyVector[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, i
 	return l.End()
 }
 
-var quernSwap_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "swap[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:50",
-	Entry: "swap_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 10},
-		}},
-	},
-	Host:  quernHostSwap_float32,
-	Plain: quernPlainSwap_float32,
-})
-
-var quernSwap_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "swap[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:50",
-	Entry: "swap_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 3, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 3, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 4, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 4, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 4, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 4, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 3},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 53, Col: 10},
-		}},
-	},
-	Host:  quernHostSwap_float64,
-	Plain: quernPlainSwap_float64,
-})
+var quernSwap_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "swap[float32]", Code: &quernPTX, Host: quernHostSwap[float32], Plain: quernPlainSwap[float32]}}
+var quernSwap_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "swap[float64]", Code: &quernPTX, Host: quernHostSwap[float64], Plain: quernPlainSwap[float64]}}
 
 // LaunchSwap runs swap on the grid g.
 //
@@ -4110,63 +1284,8 @@ func LaunchSwap[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, incY in
 	return l.End()
 }
 
-var quernRot_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "rot[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:60",
-	Entry: "rot_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "c", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "s", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 5, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 5, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 5, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 5, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 5, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 5, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 11},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 18},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 11},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 18},
-		}},
-	},
-	Host:  quernHostRot_float32,
-	Plain: quernPlainRot_float32,
-})
-
-var quernRot_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "rot[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:60",
-	Entry: "rot_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incX", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "incY", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "c", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "s", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 5, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 5, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 5, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 1, 1, 5, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 1, 1, 5, 3, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 0, 2, 1, 1, 5, 1, 5, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 1, 5, 4, 0, 1, 4, 7, 1, 5, 2, 3, 1, 1, 5, 3, 0, 1023, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 6, 3, 1, 0, 1, 2, 5, 4, 0, 1, 4, 1, 2, 1, 6, 3, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 0, 2, 1, 2, 5, 1, 6, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 2, 5, 4, 0, 1, 4, 7, 1, 6, 2, 3, 1, 2, 5, 3, 0, 1023, 1, 2, 5, 4, 2, 3, 2, 0, 5, 1, 2, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 11},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 18},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 11},
-			{Kind: compiled.IndexSite, File: "vector.go", Line: 63, Col: 18},
-		}},
-	},
-	Host:  quernHostRot_float64,
-	Plain: quernPlainRot_float64,
-})
+var quernRot_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rot[float32]", Code: &quernPTX, Host: quernHostRot[float32], Plain: quernPlainRot[float32]}}
+var quernRot_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rot[float64]", Code: &quernPTX, Host: quernHostRot[float64], Plain: quernPlainRot[float64]}}
 
 // LaunchRot runs rot on the grid g.
 //
@@ -4193,45 +1312,8 @@ func LaunchRot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, incY int
 	return l.End()
 }
 
-var quernAxpyCPU_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "axpyCPU[float32]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:74",
-	Entry: "axpyCPU_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "vector.go", Line: 77, Col: 14},
-			{Kind: compiled.SliceSite, File: "vector.go", Line: 77, Col: 26},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostAxpyCPU_float32,
-	Plain: quernPlainAxpyCPU_float32,
-})
-
-var quernAxpyCPU_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "axpyCPU[float64]", Package: "quern.dev/blas/internal/kernels", Pos: "vector.go:74",
-	Entry: "axpyCPU_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "vector.go", Line: 77, Col: 14},
-			{Kind: compiled.SliceSite, File: "vector.go", Line: 77, Col: 26},
-		}},
-	},
-	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
-	Host:  quernHostAxpyCPU_float64,
-	Plain: quernPlainAxpyCPU_float64,
-})
+var quernAxpyCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "axpyCPU[float32]", Code: &quernPTX, Host: quernHostAxpyCPU[float32], Plain: quernPlainAxpyCPU[float32]}}
+var quernAxpyCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "axpyCPU[float64]", Code: &quernPTX, Host: quernHostAxpyCPU[float64], Plain: quernPlainAxpyCPU[float64]}}
 
 // LaunchAxpyCPU runs axpyCPU on the grid g.
 //
@@ -4255,14 +1337,14 @@ func LaunchAxpyCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, alpha 
 	return l.End()
 }
 
-func quernPlainSumParts_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float32](r, 9), host.Value[float32](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
+func quernPlainSumParts[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[T](r, 9), host.Value[T](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[T](r, 16), host.Slice[T](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
-		quern_sumParts_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
+		sumParts[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
 	})
 }
 
-func quernHostSumParts_float32(r *host.Run) {
+func quernHostSumParts[T float32 | float64](r *host.Run) {
 	m := host.Value[int](r, 0)
 	n := host.Value[int](r, 1)
 	parts := host.Value[int](r, 2)
@@ -4272,15 +1354,15 @@ func quernHostSumParts_float32(r *host.Run) {
 	offC := host.Value[int](r, 6)
 	ldc := host.Value[int](r, 7)
 	stepC := host.Value[int](r, 8)
-	alpha := host.Value[float32](r, 9)
-	beta := host.Value[float32](r, 10)
-	partial := host.Slice[float32](r, 11)
-	c := host.Slice[float32](r, 12)
+	alpha := host.Value[T](r, 9)
+	beta := host.Value[T](r, 10)
+	partial := host.Slice[T](r, 11)
+	c := host.Slice[T](r, 12)
 	post := host.Value[int](r, 13)
 	ldr := host.Value[int](r, 14)
 	stepR := host.Value[int](r, 15)
-	bias := host.Slice[float32](r, 16)
-	residual := host.Slice[float32](r, 17)
+	bias := host.Slice[T](r, 16)
+	residual := host.Slice[T](r, 17)
 	size := batch * m * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -4288,14 +1370,14 @@ func quernHostSumParts_float32(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts_float32(r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
+				quernRow1SumParts[T](r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumParts_float32(r *host.Run, base, size, n, m, flags, parts int, partial []float32, ldp, offC, stepC, ldc int, alpha, beta float32, c []float32, stepR, ldr, post int, bias, residual []float32, width int) {
+func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, n int, m int, flags int, parts int, partial []T, ldp int, offC int, stepC int, ldc int, alpha T, beta T, c []T, stepR int, ldr int, post int, bias []T, residual []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4304,35 +1386,26 @@ func quernRow1SumParts_float32(r *host.Run, base, size, n, m, flags, parts int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line gemm.go:251
-			t1 := i / n
-//line gemm.go:251
-			t2 := i % n
+			/*line gemm.go:251*/ t1 := i / n
+			/*line gemm.go:251*/ t2 := i % n
 			r2 := t1
 			q := t2
-//line gemm.go:252
-			t3 := r2 % m
-//line gemm.go:252
-			t4 := r2 / m
+			/*line gemm.go:252*/ t3 := r2 % m
+			/*line gemm.go:252*/ t4 := r2 / m
 			r2 = t3
 			matrix := t4
-//line gemm.go:253
-			t6 := r2
+			/*line gemm.go:253*/ t6 := r2
 			t7 := q
-//line gemm.go:253
-			result0 := inTriangle(flags, t6, t7)
+			/*line gemm.go:253*/ result0 := inTriangle(flags, t6, t7)
 			if !result0 {
-//line gemm.go:254
-				continue
+				/*line gemm.go:254*/ continue
 			}
-			var sum float32
+			var sum T
 			for p := 0; p < parts; p++ {
 				if r.Halted() {
-//line gemm.go:257
-					r.Halt()
+					/*line gemm.go:257*/ r.Halt()
 				}
-//line gemm.go:258
-				sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+				/*line gemm.go:258*/ sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
 			}
 			at := offC + matrix*stepC + r2*ldc + q
 			v := alpha * sum
@@ -4343,48 +1416,37 @@ func quernRow1SumParts_float32(r *host.Run, base, size, n, m, flags, parts int, 
 			t11 := r2
 			t12 := q
 			t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-			result02 := finish[float32](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-			c[at] = result02
+			/*line gemm.go:265*/ result02 := finish[T](t10, t11, t12, post, t14, bias, residual)
+			/*line gemm.go:265*/ c[at] = result02
 		}
 		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line gemm.go:248
-		if i >= size {
+		/*line gemm.go:248*/ if i >= size {
 			continue
 		}
 		t1 := i / n
-//line gemm.go:251
-		t2 := i % n
+		/*line gemm.go:251*/ t2 := i % n
 		r2 := t1
 		q := t2
-//line gemm.go:252
-		t3 := r2 % m
-//line gemm.go:252
-		t4 := r2 / m
+		/*line gemm.go:252*/ t3 := r2 % m
+		/*line gemm.go:252*/ t4 := r2 / m
 		r2 = t3
 		matrix := t4
-//line gemm.go:253
-		t6 := r2
+		/*line gemm.go:253*/ t6 := r2
 		t7 := q
-//line gemm.go:253
-		result0 := inTriangle(flags, t6, t7)
+		/*line gemm.go:253*/ result0 := inTriangle(flags, t6, t7)
 		if !result0 {
-//line gemm.go:254
-			continue
+			/*line gemm.go:254*/ continue
 		}
-		var sum float32
+		var sum T
 		for p := 0; p < parts; p++ {
 			if r.Halted() {
-//line gemm.go:257
-				r.Halt()
+				/*line gemm.go:257*/ r.Halt()
 			}
-//line gemm.go:258
-			sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+			/*line gemm.go:258*/ sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
 		}
 		at := offC + matrix*stepC + r2*ldc + q
 		v := alpha * sum
@@ -4395,170 +1457,19 @@ func quernRow1SumParts_float32(r *host.Run, base, size, n, m, flags, parts int, 
 		t11 := r2
 		t12 := q
 		t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-		result02 := finish[float32](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-		c[at] = result02
-	}
+		/*line gemm.go:265*/ result02 := finish[T](t10, t11, t12, post, t14, bias, residual)
+		/*line gemm.go:265*/ c[at] = result02
+	} /*line quern_gen.go:1462:1*/
 }
 
-//line quern_gen.go:4406:1
-func quernPlainSumParts_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float64](r, 9), host.Value[float64](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float64](r, 16), host.Slice[float64](r, 17)
+func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[T](r, 13), host.Value[T](r, 14), host.Slice[T](r, 15), host.Slice[T](r, 16), host.Slice[T](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[T](r, 21), host.Slice[T](r, 22)
 	host.Plain(r, func(t kernel.Thread) {
-		quern_sumParts_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
+		gemmCPU[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22)
 	})
 }
 
-func quernHostSumParts_float64(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	parts := host.Value[int](r, 2)
-	batch := host.Value[int](r, 3)
-	flags := host.Value[int](r, 4)
-	ldp := host.Value[int](r, 5)
-	offC := host.Value[int](r, 6)
-	ldc := host.Value[int](r, 7)
-	stepC := host.Value[int](r, 8)
-	alpha := host.Value[float64](r, 9)
-	beta := host.Value[float64](r, 10)
-	partial := host.Slice[float64](r, 11)
-	c := host.Slice[float64](r, 12)
-	post := host.Value[int](r, 13)
-	ldr := host.Value[int](r, 14)
-	stepR := host.Value[int](r, 15)
-	bias := host.Slice[float64](r, 16)
-	residual := host.Slice[float64](r, 17)
-	size := batch * m * n
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts_float64(r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1SumParts_float64(r *host.Run, base, size, n, m, flags, parts int, partial []float64, ldp, offC, stepC, ldc int, alpha, beta float64, c []float64, stepR, ldr, post int, bias, residual []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
-		count := min(size-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line gemm.go:251
-			t1 := i / n
-//line gemm.go:251
-			t2 := i % n
-			r2 := t1
-			q := t2
-//line gemm.go:252
-			t3 := r2 % m
-//line gemm.go:252
-			t4 := r2 / m
-			r2 = t3
-			matrix := t4
-//line gemm.go:253
-			t6 := r2
-			t7 := q
-//line gemm.go:253
-			result0 := inTriangle(flags, t6, t7)
-			if !result0 {
-//line gemm.go:254
-				continue
-			}
-			var sum float64
-			for p := 0; p < parts; p++ {
-				if r.Halted() {
-//line gemm.go:257
-					r.Halt()
-				}
-//line gemm.go:258
-				sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
-			}
-			at := offC + matrix*stepC + r2*ldc + q
-			v := alpha * sum
-			if beta != 0 {
-				v += beta * c[at]
-			}
-			t10 := v
-			t11 := r2
-			t12 := q
-			t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-			result02 := finish[float64](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-			c[at] = result02
-		}
-		return
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line gemm.go:248
-		if i >= size {
-			continue
-		}
-		t1 := i / n
-//line gemm.go:251
-		t2 := i % n
-		r2 := t1
-		q := t2
-//line gemm.go:252
-		t3 := r2 % m
-//line gemm.go:252
-		t4 := r2 / m
-		r2 = t3
-		matrix := t4
-//line gemm.go:253
-		t6 := r2
-		t7 := q
-//line gemm.go:253
-		result0 := inTriangle(flags, t6, t7)
-		if !result0 {
-//line gemm.go:254
-			continue
-		}
-		var sum float64
-		for p := 0; p < parts; p++ {
-			if r.Halted() {
-//line gemm.go:257
-				r.Halt()
-			}
-//line gemm.go:258
-			sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
-		}
-		at := offC + matrix*stepC + r2*ldc + q
-		v := alpha * sum
-		if beta != 0 {
-			v += beta * c[at]
-		}
-		t10 := v
-		t11 := r2
-		t12 := q
-		t14 := matrix*stepR + r2*ldr + q
-//line gemm.go:265
-		result02 := finish[float64](t10, t11, t12, post, t14, bias, residual)
-//line gemm.go:265
-		c[at] = result02
-	}
-}
-
-//line quern_gen.go:4554:1
-func quernPlainGemmCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[float32](r, 13), host.Value[float32](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[float32](r, 21), host.Slice[float32](r, 22)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_gemmCPU_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22)
-	})
-}
-
-func quernHostGemmCPU_float32(r *host.Run) {
+func quernHostGemmCPU[T float32 | float64](r *host.Run) {
 	m := host.Value[int](r, 0)
 	n := host.Value[int](r, 1)
 	k := host.Value[int](r, 2)
@@ -4572,24 +1483,24 @@ func quernHostGemmCPU_float32(r *host.Run) {
 	stepA := host.Value[int](r, 10)
 	stepB := host.Value[int](r, 11)
 	stepC := host.Value[int](r, 12)
-	alpha := host.Value[float32](r, 13)
-	beta := host.Value[float32](r, 14)
-	a := host.Slice[float32](r, 15)
-	b := host.Slice[float32](r, 16)
-	c := host.Slice[float32](r, 17)
+	alpha := host.Value[T](r, 13)
+	beta := host.Value[T](r, 14)
+	a := host.Slice[T](r, 15)
+	b := host.Slice[T](r, 16)
+	c := host.Slice[T](r, 17)
 	post := host.Value[int](r, 18)
 	ldr := host.Value[int](r, 19)
 	stepR := host.Value[int](r, 20)
-	bias := host.Slice[float32](r, 21)
-	residual := host.Slice[float32](r, 22)
+	bias := host.Slice[T](r, 21)
+	residual := host.Slice[T](r, 22)
 	t1 := (m + 96 - 1) / 96
 	t2 := (n + 96 - 1) / 96
 	size := t1 * t2
-	sums := host.Shared[[9216]float32](r, 2)
-	packedA := host.Shared[[9216]float32](r, 0)
+	sums := host.Shared[[9216]T](r, 2)
+	packedA := host.Shared[[9216]T](r, 0)
 	t72 := 4
 	t73 := 4
-	packedB := host.Shared[[9216]float32](r, 1)
+	packedB := host.Shared[[9216]T](r, 1)
 	t74 := 16
 	t75 := 16
 	for r.Next() {
@@ -4597,343 +1508,262 @@ func quernHostGemmCPU_float32(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemmCPU_float32(r, blockX, size, t2, m, n, flags, sums, k, packedA, offA, stepA, lda, a, t72, t73, packedB, offB, stepB, ldb, b, t74, t75, offC, stepC, ldc, c, alpha, beta, stepR, ldr, post, bias, residual)
+				quernRow1GemmCPU[T](r, blockX, size, t2, m, n, flags, sums, k, packedA, offA, stepA, lda, a, t72, t73, packedB, offB, stepB, ldb, b, t74, t75, offC, stepC, ldc, c, alpha, beta, stepR, ldr, post, bias, residual)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GemmCPU_float32(r *host.Run, blockX, size, t2, m, n, flags int, sums *[9216]float32, k int, packedA *[9216]float32, offA, stepA, lda int, a []float32, t72, t73 int, packedB *[9216]float32, offB, stepB, ldb int, b []float32, t74, t75, offC, stepC, ldc int, c []float32, alpha, beta float32, stepR, ldr, post int, bias, residual []float32) {
+func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2 int, m int, n int, flags int, sums *[9216]T, k int, packedA *[9216]T, offA int, stepA int, lda int, a []T, t72 int, t73 int, packedB *[9216]T, offB int, stepB int, ldb int, b []T, t74 int, t75 int, offC int, stepC int, ldc int, c []T, alpha T, beta T, stepR int, ldr int, post int, bias []T, residual []T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemm_cpu.go:26
-		t3 := blockX % size
-//line gemm_cpu.go:26
-		t4 := blockX / size
+		/*line gemm_cpu.go:26*/ t3 := blockX % size
+		/*line gemm_cpu.go:26*/ t4 := blockX / size
 		tile := t3
 		batch := t4
-//line gemm_cpu.go:27
-		t5 := tile / t2 * 96
-//line gemm_cpu.go:27
-		t6 := tile % t2 * 96
+		/*line gemm_cpu.go:27*/ t5 := tile / t2 * 96
+		/*line gemm_cpu.go:27*/ t6 := tile % t2 * 96
 		row := t5
 		column := t6
-//line gemm_cpu.go:28
-		t7 := min(m-row, 96)
+		/*line gemm_cpu.go:28*/ t7 := min(m-row, 96)
 		t8 := min(n-column, 96)
 		rows := t7
 		columns := t8
-//line gemm_cpu.go:29
-		if flags&32 != 0 && column >= row+96 || flags&64 != 0 && row >= column+96 {
+		/*line gemm_cpu.go:29*/ if flags&32 != 0 && column >= row+96 || flags&64 != 0 && row >= column+96 {
 			continue
 		}
 		t10 := sums[:]
 		for i := 0; i < len(t10); i++ {
-//line gemm_cpu.go:32
-			t10[i] = 0
+			/*line gemm_cpu.go:32*/ t10[i] = 0
 		}
-//line gemm_cpu.go:33
-		for first := 0; first < k; first += 96 {
+		/*line gemm_cpu.go:33*/ for first := 0; first < k; first += 96 {
 			if r.Halted() {
-//line gemm_cpu.go:33
-				r.Halt()
+				/*line gemm_cpu.go:33*/ r.Halt()
 			}
-//line gemm_cpu.go:34
-			depth := min(k-first, 96)
+			/*line gemm_cpu.go:34*/ depth := min(k-first, 96)
 			if flags&1 == 0 {
 				t13 := packedA[:]
 				t14 := offA + batch*stepA + row*lda + first
-//line gemm_cpu.go:36
-				t15 := a[t14:]
+				/*line gemm_cpu.go:36*/ t15 := a[t14:]
 				t17 := rows
 				t18 := depth
-//line gemm_cpu.go:72
-				t12 := t17
+				/*line gemm_cpu.go:72*/ t12 := t17
 				for l := 0; l < t12; l++ {
 					if r.Halted() {
-//line gemm_cpu.go:72
-						r.Halt()
+						/*line gemm_cpu.go:72*/ r.Halt()
 					}
-//line gemm_cpu.go:73
-					t22 := l/4*4*96 + l%4
-//line gemm_cpu.go:73
-					panel := t13[t22:]
+					/*line gemm_cpu.go:73*/ t22 := l/4*4*96 + l%4
+					/*line gemm_cpu.go:73*/ panel := t13[t22:]
 					t32 := l * lda
 					t42 := l*lda + t18
-//line gemm_cpu.go:74
-					t52 := t15[t32:t42]
+					/*line gemm_cpu.go:74*/ t52 := t15[t32:t42]
 					for p := 0; p < len(t52); p++ {
-//line gemm_cpu.go:74
-						v := t52[p]
+						/*line gemm_cpu.go:74*/ v := t52[p]
 						panel[p*4] = v
 					}
 				}
 				t62 := t13
 				t82 := t17
 				t9 := t18
-//line gemm_cpu.go:98
-				steps := (t9 + 4 - 1) / 4 * 4
+				/*line gemm_cpu.go:98*/ steps := (t9 + 4 - 1) / 4 * 4
 				for l2 := 0; l2 < t82; l2 += t72 {
 					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
+						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-//line gemm_cpu.go:100
-					t16 := l2 * 96
-//line gemm_cpu.go:100
-					panel2 := t62[t16:]
+					/*line gemm_cpu.go:100*/ t16 := l2 * 96
+					/*line gemm_cpu.go:100*/ panel2 := t62[t16:]
 					for i2 := t9 * t72; i2 < steps*t72; i2++ {
 						panel2[i2] = 0
 					}
 					for i3 := t82 - l2; i3 < t72; i3++ {
 						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
+							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-//line gemm_cpu.go:105
-						t23 := steps
+						/*line gemm_cpu.go:105*/ t23 := steps
 						for p2 := 0; p2 < t23; p2++ {
 							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
+								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-//line gemm_cpu.go:106
-							panel2[p2*t72+i3] = 0
+							/*line gemm_cpu.go:106*/ panel2[p2*t72+i3] = 0
 						}
 					}
 				}
 			} else {
-//line gemm_cpu.go:38
-				t20 := packedA[:]
+				/*line gemm_cpu.go:38*/ t20 := packedA[:]
 				t21 := offA + batch*stepA + first*lda + row
-//line gemm_cpu.go:38
-				t222 := a[t21:]
+				/*line gemm_cpu.go:38*/ t222 := a[t21:]
 				t24 := rows
 				t25 := depth
-//line gemm_cpu.go:83
-				t19 := t25
+				/*line gemm_cpu.go:83*/ t19 := t25
 				for p3 := 0; p3 < t19; p3++ {
-//line gemm_cpu.go:84
-					t26 := p3 * lda
+					/*line gemm_cpu.go:84*/ t26 := p3 * lda
 					t33 := p3*lda + t24
-//line gemm_cpu.go:84
-					line := t222[t26:t33]
+					/*line gemm_cpu.go:84*/ line := t222[t26:t33]
 					for l3 := 0; l3 < t24; l3 += 4 {
 						t43 := l3*96 + p3*4
-//line gemm_cpu.go:86
-						panel3 := t20[t43:]
+						/*line gemm_cpu.go:86*/ panel3 := t20[t43:]
 						t53 := min(4, t24-l3)
 						for i4 := 0; i4 < t53; i4++ {
-//line gemm_cpu.go:88
-							panel3[i4] = line[l3+i4]
+							/*line gemm_cpu.go:88*/ panel3[i4] = line[l3+i4]
 						}
 					}
 				}
 				t63 := t20
 				t83 := t24
 				t92 := t25
-//line gemm_cpu.go:98
-				steps2 := (t92 + 4 - 1) / 4 * 4
+				/*line gemm_cpu.go:98*/ steps2 := (t92 + 4 - 1) / 4 * 4
 				for l4 := 0; l4 < t83; l4 += t73 {
 					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
+						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-//line gemm_cpu.go:100
-					t110 := l4 * 96
-//line gemm_cpu.go:100
-					panel4 := t63[t110:]
+					/*line gemm_cpu.go:100*/ t110 := l4 * 96
+					/*line gemm_cpu.go:100*/ panel4 := t63[t110:]
 					for i5 := t92 * t73; i5 < steps2*t73; i5++ {
 						panel4[i5] = 0
 					}
 					for i6 := t83 - l4; i6 < t73; i6++ {
 						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
+							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-//line gemm_cpu.go:105
-						t27 := steps2
+						/*line gemm_cpu.go:105*/ t27 := steps2
 						for p4 := 0; p4 < t27; p4++ {
 							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
+								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-//line gemm_cpu.go:106
-							panel4[p4*t73+i6] = 0
+							/*line gemm_cpu.go:106*/ panel4[p4*t73+i6] = 0
 						}
 					}
 				}
 			}
-//line gemm_cpu.go:40
-			if flags&2 != 0 {
+			/*line gemm_cpu.go:40*/ if flags&2 != 0 {
 				t272 := packedB[:]
 				t28 := offB + batch*stepB + column*ldb + first
-//line gemm_cpu.go:41
-				t29 := b[t28:]
+				/*line gemm_cpu.go:41*/ t29 := b[t28:]
 				t31 := columns
 				t322 := depth
-//line gemm_cpu.go:72
-				t111 := t31
+				/*line gemm_cpu.go:72*/ t111 := t31
 				for l5 := 0; l5 < t111; l5++ {
 					if r.Halted() {
-//line gemm_cpu.go:72
-						r.Halt()
+						/*line gemm_cpu.go:72*/ r.Halt()
 					}
-//line gemm_cpu.go:73
-					t210 := l5/16*16*96 + l5%16
-//line gemm_cpu.go:73
-					panel5 := t272[t210:]
+					/*line gemm_cpu.go:73*/ t210 := l5/16*16*96 + l5%16
+					/*line gemm_cpu.go:73*/ panel5 := t272[t210:]
 					t34 := l5 * ldb
 					t44 := l5*ldb + t322
-//line gemm_cpu.go:74
-					t54 := t29[t34:t44]
+					/*line gemm_cpu.go:74*/ t54 := t29[t34:t44]
 					for p5 := 0; p5 < len(t54); p5++ {
-//line gemm_cpu.go:74
-						v2 := t54[p5]
+						/*line gemm_cpu.go:74*/ v2 := t54[p5]
 						panel5[p5*16] = v2
 					}
 				}
 				t64 := t272
 				t84 := t31
 				t93 := t322
-//line gemm_cpu.go:98
-				steps3 := (t93 + 4 - 1) / 4 * 4
+				/*line gemm_cpu.go:98*/ steps3 := (t93 + 4 - 1) / 4 * 4
 				for l6 := 0; l6 < t84; l6 += t74 {
 					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
+						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-//line gemm_cpu.go:100
-					t112 := l6 * 96
-//line gemm_cpu.go:100
-					panel6 := t64[t112:]
+					/*line gemm_cpu.go:100*/ t112 := l6 * 96
+					/*line gemm_cpu.go:100*/ panel6 := t64[t112:]
 					for i7 := t93 * t74; i7 < steps3*t74; i7++ {
 						panel6[i7] = 0
 					}
 					for i8 := t84 - l6; i8 < t74; i8++ {
 						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
+							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-//line gemm_cpu.go:105
-						t211 := steps3
+						/*line gemm_cpu.go:105*/ t211 := steps3
 						for p6 := 0; p6 < t211; p6++ {
 							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
+								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-//line gemm_cpu.go:106
-							panel6[p6*t74+i8] = 0
+							/*line gemm_cpu.go:106*/ panel6[p6*t74+i8] = 0
 						}
 					}
 				}
 			} else {
-//line gemm_cpu.go:43
-				t342 := packedB[:]
+				/*line gemm_cpu.go:43*/ t342 := packedB[:]
 				t35 := offB + batch*stepB + first*ldb + column
-//line gemm_cpu.go:43
-				t36 := b[t35:]
+				/*line gemm_cpu.go:43*/ t36 := b[t35:]
 				t38 := columns
 				t39 := depth
-//line gemm_cpu.go:83
-				t113 := t39
+				/*line gemm_cpu.go:83*/ t113 := t39
 				for p7 := 0; p7 < t113; p7++ {
-//line gemm_cpu.go:84
-					t212 := p7 * ldb
+					/*line gemm_cpu.go:84*/ t212 := p7 * ldb
 					t37 := p7*ldb + t38
-//line gemm_cpu.go:84
-					line2 := t36[t212:t37]
+					/*line gemm_cpu.go:84*/ line2 := t36[t212:t37]
 					for l7 := 0; l7 < t38; l7 += 16 {
 						t45 := l7*96 + p7*16
-//line gemm_cpu.go:86
-						panel7 := t342[t45:]
+						/*line gemm_cpu.go:86*/ panel7 := t342[t45:]
 						t55 := min(16, t38-l7)
 						for i9 := 0; i9 < t55; i9++ {
-//line gemm_cpu.go:88
-							panel7[i9] = line2[l7+i9]
+							/*line gemm_cpu.go:88*/ panel7[i9] = line2[l7+i9]
 						}
 					}
 				}
 				t65 := t342
 				t85 := t38
 				t94 := t39
-//line gemm_cpu.go:98
-				steps4 := (t94 + 4 - 1) / 4 * 4
+				/*line gemm_cpu.go:98*/ steps4 := (t94 + 4 - 1) / 4 * 4
 				for l8 := 0; l8 < t85; l8 += t75 {
 					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
+						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-//line gemm_cpu.go:100
-					t114 := l8 * 96
-//line gemm_cpu.go:100
-					panel8 := t65[t114:]
+					/*line gemm_cpu.go:100*/ t114 := l8 * 96
+					/*line gemm_cpu.go:100*/ panel8 := t65[t114:]
 					for i10 := t94 * t75; i10 < steps4*t75; i10++ {
 						panel8[i10] = 0
 					}
 					for i11 := t85 - l8; i11 < t75; i11++ {
 						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
+							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-//line gemm_cpu.go:105
-						t213 := steps4
+						/*line gemm_cpu.go:105*/ t213 := steps4
 						for p8 := 0; p8 < t213; p8++ {
 							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
+								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-//line gemm_cpu.go:106
-							panel8[p8*t75+i11] = 0
+							/*line gemm_cpu.go:106*/ panel8[p8*t75+i11] = 0
 						}
 					}
 				}
 			}
-//line gemm_cpu.go:45
-			steps5 := (depth + 4 - 1) / 4 * 4
+			/*line gemm_cpu.go:45*/ steps5 := (depth + 4 - 1) / 4 * 4
 			for i12 := 0; i12 < rows; i12 += 4 {
 				t41 := i12 * 96
 				t422 := i12*96 + steps5*4
-//line gemm_cpu.go:47
-				panel9 := packedA[t41:t422]
+				/*line gemm_cpu.go:47*/ panel9 := packedA[t41:t422]
 				for j := 0; j < columns; j += 16 {
 					t442 := i12*96 + j
-//line gemm_cpu.go:49
-					t452 := sums[t442:]
+					/*line gemm_cpu.go:49*/ t452 := sums[t442:]
 					t46 := panel9
 					t48 := j * 96
 					t49 := j*96 + steps5*16
-//line gemm_cpu.go:49
-					t50 := packedB[t48:t49]
+					/*line gemm_cpu.go:49*/ t50 := packedB[t48:t49]
 					t51 := steps5
-//line gemm_cpu.go:49
-					addProduct[float32](t452, 96, t46, t50, t51)
+					/*line gemm_cpu.go:49*/ addProduct[T](t452, 96, t46, t50, t51)
 				}
 			}
 		}
 		t522 := rows
 		for i13 := 0; i13 < t522; i13++ {
 			if r.Halted() {
-//line gemm_cpu.go:53
-				r.Halt()
+				/*line gemm_cpu.go:53*/ r.Halt()
 			}
-//line gemm_cpu.go:54
-			at := offC + batch*stepC + (row+i13)*ldc + column
+			/*line gemm_cpu.go:54*/ at := offC + batch*stepC + (row+i13)*ldc + column
 			t532 := at
 			t542 := at + columns
-//line gemm_cpu.go:55
-			to := c[t532:t542]
+			/*line gemm_cpu.go:55*/ to := c[t532:t542]
 			for j2 := 0; j2 < len(to); j2++ {
 				t56 := row + i13
 				t57 := column + j2
-//line gemm_cpu.go:57
-				result0 := inTriangle(flags, t56, t57)
+				/*line gemm_cpu.go:57*/ result0 := inTriangle(flags, t56, t57)
 				if !result0 {
 					continue
 				}
-//line gemm_cpu.go:60
-				v3 := alpha * sums[i13*96+j2]
+				/*line gemm_cpu.go:60*/ v3 := alpha * sums[i13*96+j2]
 				if beta != 0 {
 					v3 += beta * to[j2]
 				}
@@ -4941,433 +1771,30 @@ func quernRow1GemmCPU_float32(r *host.Run, blockX, size, t2, m, n, flags int, su
 				t60 := row + i13
 				t61 := column + j2
 				t632 := batch*stepR + (row+i13)*ldr + column + j2
-//line gemm_cpu.go:64
-				result02 := finish[float32](t59, t60, t61, post, t632, bias, residual)
-//line gemm_cpu.go:64
-				to[j2] = result02
+				/*line gemm_cpu.go:64*/ result02 := finish[T](t59, t60, t61, post, t632, bias, residual)
+				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	}
+	} /*line quern_gen.go:1778:1*/
 }
 
-//line quern_gen.go:4954:1
-func quernPlainGemmCPU_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[float64](r, 13), host.Value[float64](r, 14), host.Slice[float64](r, 15), host.Slice[float64](r, 16), host.Slice[float64](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[float64](r, 21), host.Slice[float64](r, 22)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_gemmCPU_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22)
-	})
+func quernPlainSumVectors[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[T](r, 3), host.Value[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { sumVectors[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-func quernHostGemmCPU_float64(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	flags := host.Value[int](r, 3)
-	offA := host.Value[int](r, 4)
-	offB := host.Value[int](r, 5)
-	offC := host.Value[int](r, 6)
-	lda := host.Value[int](r, 7)
-	ldb := host.Value[int](r, 8)
-	ldc := host.Value[int](r, 9)
-	stepA := host.Value[int](r, 10)
-	stepB := host.Value[int](r, 11)
-	stepC := host.Value[int](r, 12)
-	alpha := host.Value[float64](r, 13)
-	beta := host.Value[float64](r, 14)
-	a := host.Slice[float64](r, 15)
-	b := host.Slice[float64](r, 16)
-	c := host.Slice[float64](r, 17)
-	post := host.Value[int](r, 18)
-	ldr := host.Value[int](r, 19)
-	stepR := host.Value[int](r, 20)
-	bias := host.Slice[float64](r, 21)
-	residual := host.Slice[float64](r, 22)
-	t1 := (m + 96 - 1) / 96
-	t2 := (n + 96 - 1) / 96
-	size := t1 * t2
-	sums := host.Shared[[9216]float64](r, 2)
-	packedA := host.Shared[[9216]float64](r, 0)
-	t72 := 4
-	t73 := 4
-	packedB := host.Shared[[9216]float64](r, 1)
-	t74 := 16
-	t75 := 16
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemmCPU_float64(r, blockX, size, t2, m, n, flags, sums, k, packedA, offA, stepA, lda, a, t72, t73, packedB, offB, stepB, ldb, b, t74, t75, offC, stepC, ldc, c, alpha, beta, stepR, ldr, post, bias, residual)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1GemmCPU_float64(r *host.Run, blockX, size, t2, m, n, flags int, sums *[9216]float64, k int, packedA *[9216]float64, offA, stepA, lda int, a []float64, t72, t73 int, packedB *[9216]float64, offB, stepB, ldb int, b []float64, t74, t75, offC, stepC, ldc int, c []float64, alpha, beta float64, stepR, ldr, post int, bias, residual []float64) {
-	for threadX := range 1 {
-		r.ThreadIdx.X = threadX
-//line gemm_cpu.go:26
-		t3 := blockX % size
-//line gemm_cpu.go:26
-		t4 := blockX / size
-		tile := t3
-		batch := t4
-//line gemm_cpu.go:27
-		t5 := tile / t2 * 96
-//line gemm_cpu.go:27
-		t6 := tile % t2 * 96
-		row := t5
-		column := t6
-//line gemm_cpu.go:28
-		t7 := min(m-row, 96)
-		t8 := min(n-column, 96)
-		rows := t7
-		columns := t8
-//line gemm_cpu.go:29
-		if flags&32 != 0 && column >= row+96 || flags&64 != 0 && row >= column+96 {
-			continue
-		}
-		t10 := sums[:]
-		for i := 0; i < len(t10); i++ {
-//line gemm_cpu.go:32
-			t10[i] = 0
-		}
-//line gemm_cpu.go:33
-		for first := 0; first < k; first += 96 {
-			if r.Halted() {
-//line gemm_cpu.go:33
-				r.Halt()
-			}
-//line gemm_cpu.go:34
-			depth := min(k-first, 96)
-			if flags&1 == 0 {
-				t13 := packedA[:]
-				t14 := offA + batch*stepA + row*lda + first
-//line gemm_cpu.go:36
-				t15 := a[t14:]
-				t17 := rows
-				t18 := depth
-//line gemm_cpu.go:72
-				t12 := t17
-				for l := 0; l < t12; l++ {
-					if r.Halted() {
-//line gemm_cpu.go:72
-						r.Halt()
-					}
-//line gemm_cpu.go:73
-					t22 := l/4*4*96 + l%4
-//line gemm_cpu.go:73
-					panel := t13[t22:]
-					t32 := l * lda
-					t42 := l*lda + t18
-//line gemm_cpu.go:74
-					t52 := t15[t32:t42]
-					for p := 0; p < len(t52); p++ {
-//line gemm_cpu.go:74
-						v := t52[p]
-						panel[p*4] = v
-					}
-				}
-				t62 := t13
-				t82 := t17
-				t9 := t18
-//line gemm_cpu.go:98
-				steps := (t9 + 4 - 1) / 4 * 4
-				for l2 := 0; l2 < t82; l2 += t72 {
-					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
-					}
-//line gemm_cpu.go:100
-					t16 := l2 * 96
-//line gemm_cpu.go:100
-					panel2 := t62[t16:]
-					for i2 := t9 * t72; i2 < steps*t72; i2++ {
-						panel2[i2] = 0
-					}
-					for i3 := t82 - l2; i3 < t72; i3++ {
-						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
-						}
-//line gemm_cpu.go:105
-						t23 := steps
-						for p2 := 0; p2 < t23; p2++ {
-							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
-							}
-//line gemm_cpu.go:106
-							panel2[p2*t72+i3] = 0
-						}
-					}
-				}
-			} else {
-//line gemm_cpu.go:38
-				t20 := packedA[:]
-				t21 := offA + batch*stepA + first*lda + row
-//line gemm_cpu.go:38
-				t222 := a[t21:]
-				t24 := rows
-				t25 := depth
-//line gemm_cpu.go:83
-				t19 := t25
-				for p3 := 0; p3 < t19; p3++ {
-//line gemm_cpu.go:84
-					t26 := p3 * lda
-					t33 := p3*lda + t24
-//line gemm_cpu.go:84
-					line := t222[t26:t33]
-					for l3 := 0; l3 < t24; l3 += 4 {
-						t43 := l3*96 + p3*4
-//line gemm_cpu.go:86
-						panel3 := t20[t43:]
-						t53 := min(4, t24-l3)
-						for i4 := 0; i4 < t53; i4++ {
-//line gemm_cpu.go:88
-							panel3[i4] = line[l3+i4]
-						}
-					}
-				}
-				t63 := t20
-				t83 := t24
-				t92 := t25
-//line gemm_cpu.go:98
-				steps2 := (t92 + 4 - 1) / 4 * 4
-				for l4 := 0; l4 < t83; l4 += t73 {
-					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
-					}
-//line gemm_cpu.go:100
-					t110 := l4 * 96
-//line gemm_cpu.go:100
-					panel4 := t63[t110:]
-					for i5 := t92 * t73; i5 < steps2*t73; i5++ {
-						panel4[i5] = 0
-					}
-					for i6 := t83 - l4; i6 < t73; i6++ {
-						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
-						}
-//line gemm_cpu.go:105
-						t27 := steps2
-						for p4 := 0; p4 < t27; p4++ {
-							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
-							}
-//line gemm_cpu.go:106
-							panel4[p4*t73+i6] = 0
-						}
-					}
-				}
-			}
-//line gemm_cpu.go:40
-			if flags&2 != 0 {
-				t272 := packedB[:]
-				t28 := offB + batch*stepB + column*ldb + first
-//line gemm_cpu.go:41
-				t29 := b[t28:]
-				t31 := columns
-				t322 := depth
-//line gemm_cpu.go:72
-				t111 := t31
-				for l5 := 0; l5 < t111; l5++ {
-					if r.Halted() {
-//line gemm_cpu.go:72
-						r.Halt()
-					}
-//line gemm_cpu.go:73
-					t210 := l5/16*16*96 + l5%16
-//line gemm_cpu.go:73
-					panel5 := t272[t210:]
-					t34 := l5 * ldb
-					t44 := l5*ldb + t322
-//line gemm_cpu.go:74
-					t54 := t29[t34:t44]
-					for p5 := 0; p5 < len(t54); p5++ {
-//line gemm_cpu.go:74
-						v2 := t54[p5]
-						panel5[p5*16] = v2
-					}
-				}
-				t64 := t272
-				t84 := t31
-				t93 := t322
-//line gemm_cpu.go:98
-				steps3 := (t93 + 4 - 1) / 4 * 4
-				for l6 := 0; l6 < t84; l6 += t74 {
-					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
-					}
-//line gemm_cpu.go:100
-					t112 := l6 * 96
-//line gemm_cpu.go:100
-					panel6 := t64[t112:]
-					for i7 := t93 * t74; i7 < steps3*t74; i7++ {
-						panel6[i7] = 0
-					}
-					for i8 := t84 - l6; i8 < t74; i8++ {
-						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
-						}
-//line gemm_cpu.go:105
-						t211 := steps3
-						for p6 := 0; p6 < t211; p6++ {
-							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
-							}
-//line gemm_cpu.go:106
-							panel6[p6*t74+i8] = 0
-						}
-					}
-				}
-			} else {
-//line gemm_cpu.go:43
-				t342 := packedB[:]
-				t35 := offB + batch*stepB + first*ldb + column
-//line gemm_cpu.go:43
-				t36 := b[t35:]
-				t38 := columns
-				t39 := depth
-//line gemm_cpu.go:83
-				t113 := t39
-				for p7 := 0; p7 < t113; p7++ {
-//line gemm_cpu.go:84
-					t212 := p7 * ldb
-					t37 := p7*ldb + t38
-//line gemm_cpu.go:84
-					line2 := t36[t212:t37]
-					for l7 := 0; l7 < t38; l7 += 16 {
-						t45 := l7*96 + p7*16
-//line gemm_cpu.go:86
-						panel7 := t342[t45:]
-						t55 := min(16, t38-l7)
-						for i9 := 0; i9 < t55; i9++ {
-//line gemm_cpu.go:88
-							panel7[i9] = line2[l7+i9]
-						}
-					}
-				}
-				t65 := t342
-				t85 := t38
-				t94 := t39
-//line gemm_cpu.go:98
-				steps4 := (t94 + 4 - 1) / 4 * 4
-				for l8 := 0; l8 < t85; l8 += t75 {
-					if r.Halted() {
-//line gemm_cpu.go:99
-						r.Halt()
-					}
-//line gemm_cpu.go:100
-					t114 := l8 * 96
-//line gemm_cpu.go:100
-					panel8 := t65[t114:]
-					for i10 := t94 * t75; i10 < steps4*t75; i10++ {
-						panel8[i10] = 0
-					}
-					for i11 := t85 - l8; i11 < t75; i11++ {
-						if r.Halted() {
-//line gemm_cpu.go:104
-							r.Halt()
-						}
-//line gemm_cpu.go:105
-						t213 := steps4
-						for p8 := 0; p8 < t213; p8++ {
-							if r.Halted() {
-//line gemm_cpu.go:105
-								r.Halt()
-							}
-//line gemm_cpu.go:106
-							panel8[p8*t75+i11] = 0
-						}
-					}
-				}
-			}
-//line gemm_cpu.go:45
-			steps5 := (depth + 4 - 1) / 4 * 4
-			for i12 := 0; i12 < rows; i12 += 4 {
-				t41 := i12 * 96
-				t422 := i12*96 + steps5*4
-//line gemm_cpu.go:47
-				panel9 := packedA[t41:t422]
-				for j := 0; j < columns; j += 16 {
-					t442 := i12*96 + j
-//line gemm_cpu.go:49
-					t452 := sums[t442:]
-					t46 := panel9
-					t48 := j * 96
-					t49 := j*96 + steps5*16
-//line gemm_cpu.go:49
-					t50 := packedB[t48:t49]
-					t51 := steps5
-//line gemm_cpu.go:49
-					addProduct[float64](t452, 96, t46, t50, t51)
-				}
-			}
-		}
-		t522 := rows
-		for i13 := 0; i13 < t522; i13++ {
-			if r.Halted() {
-//line gemm_cpu.go:53
-				r.Halt()
-			}
-//line gemm_cpu.go:54
-			at := offC + batch*stepC + (row+i13)*ldc + column
-			t532 := at
-			t542 := at + columns
-//line gemm_cpu.go:55
-			to := c[t532:t542]
-			for j2 := 0; j2 < len(to); j2++ {
-				t56 := row + i13
-				t57 := column + j2
-//line gemm_cpu.go:57
-				result0 := inTriangle(flags, t56, t57)
-				if !result0 {
-					continue
-				}
-//line gemm_cpu.go:60
-				v3 := alpha * sums[i13*96+j2]
-				if beta != 0 {
-					v3 += beta * to[j2]
-				}
-				t59 := v3
-				t60 := row + i13
-				t61 := column + j2
-				t632 := batch*stepR + (row+i13)*ldr + column + j2
-//line gemm_cpu.go:64
-				result02 := finish[float64](t59, t60, t61, post, t632, bias, residual)
-//line gemm_cpu.go:64
-				to[j2] = result02
-			}
-		}
-	}
-}
-
-//line quern_gen.go:5354:1
-func quernPlainSumVectors_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_sumVectors_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostSumVectors_float32(r *host.Run) {
+func quernHostSumVectors[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	parts := host.Value[int](r, 1)
 	incY := host.Value[int](r, 2)
-	alpha := host.Value[float32](r, 3)
-	beta := host.Value[float32](r, 4)
-	partial := host.Slice[float32](r, 5)
-	y := host.Slice[float32](r, 6)
+	alpha := host.Value[T](r, 3)
+	beta := host.Value[T](r, 4)
+	partial := host.Slice[T](r, 5)
+	y := host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	totals := host.Scratch[float32](r, 0, max(1024, r.BlockDim.X))
+	totals := host.Scratch[T](r, 0, max(1024, r.BlockDim.X))
 	whole := max(parts, 0) &^ 3
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -5375,56 +1802,37 @@ func quernHostSumVectors_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumVectors_float32(r, totals, width, base, n)
+				quernRow1SumVectors[T](r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
-//line gemv.go:104:10000
+						/*line gemv.go:103:10000*/ r.Halt() /*line quern_gen.go:1808:1*/
 					}
-//line gemv.go:105:10000
-					start := p * n
-//line gemv.go:106:10000
-					start2 := (p + 1) * n
-//line gemv.go:107:10000
-					start3 := (p + 2) * n
-//line gemv.go:108:10000
-					start4 := (p + 3) * n
-//line gemv.go:109:10000
-					start5 := p*n + base
-//line gemv.go:110:10000
-					start6 := (p+1)*n + base
-//line gemv.go:111
-					start7 := (p+2)*n + base
+					/*line gemv.go:105:10000*/ start := p * n
+					/*line gemv.go:106:10000*/ start2 := (p + 1) * n
+					/*line gemv.go:107:10000*/ start3 := (p + 2) * n
+					/*line gemv.go:108:10000*/ start4 := (p + 3) * n
+					/*line gemv.go:109:10000*/ start5 := p*n + base
+					/*line gemv.go:110:10000*/ start6 := (p+1)*n + base
+					/*line gemv.go:111*/ start7 := (p+2)*n + base
 					start8 := (p+3)*n + base
-					quernRow2SumVectors_float32(r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
+					quernRow2SumVectors[T](r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
-//line gemv.go:104:10000
+						/*line gemv.go:103:10000*/ r.Halt() /*line quern_gen.go:1822:1*/
 					}
-//line gemv.go:105:10000
-					start9 := p2 * n
-//line gemv.go:106:10000
-					start10 := p2*n + base
-//line gemv.go:107:10000
-					quernRow3SumVectors_float32(r, totals, width, base, n, partial, start9, start10)
-//line gemv.go:108:10000
+					/*line gemv.go:105:10000*/ start9 := p2 * n
+					/*line gemv.go:106:10000*/ start10 := p2*n + base
+					/*line gemv.go:107:10000*/ quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10) /*line quern_gen.go:1826:1*/
 				}
-//line gemv.go:109:10000
-				quernRow4SumVectors_float32(r, totals, width, base, n, incY, y, alpha, beta)
-//line gemv.go:110:10000
+				/*line gemv.go:109:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta) /*line quern_gen.go:1828:1*/
 			}
-//line gemv.go:111
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5427:1
-func quernRow1SumVectors_float32(r *host.Run, totals []float32, width, base, n int) {
+func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
@@ -5432,32 +1840,21 @@ func quernRow1SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			return
 		}
 		totalRow2 := totalRow[:][:count]
-//line gemv.go:102:10000
-		clear(totalRow2)
-//line gemv.go:103:10000
-		return
-//line gemv.go:104:10000
+		/*line gemv.go:102:10000*/ clear(totalRow2)
+		/*line gemv.go:103:10000*/ return /*line quern_gen.go:1844:1*/
 	}
-//line gemv.go:105:10000
-	for threadX := range width {
-//line gemv.go:106:10000
-		total := totalRow[threadX]
-//line gemv.go:107:10000
-		i := base + threadX
-//line gemv.go:108:10000
-		if i < n {
-//line gemv.go:109:10000
-			total = 0
-//line gemv.go:110:10000
+	/*line gemv.go:105:10000*/ for threadX := range width {
+		/*line gemv.go:106:10000*/ total := totalRow[threadX]
+		/*line gemv.go:107:10000*/ i := base + threadX
+		/*line gemv.go:108:10000*/ if i < n {
+			/*line gemv.go:109:10000*/ total = 0 /*line quern_gen.go:1850:1*/
 		}
-//line gemv.go:111
-		totalRow[threadX] = total
-	}
+		/*line gemv.go:111*/ totalRow[threadX] = total
+	} /*line quern_gen.go:1853:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5460:1
-func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n int, partial []float32, start, start2, start3, start4, start5, start6, start7, start8 int) {
+func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int, partial []T, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count2 := min(n-base, width)
@@ -5472,48 +1869,31 @@ func quernRow2SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			totalRow3 := totalRow[:][:count2]
 			for threadX := range count2 {
 				total := totalRow3[threadX]
-//line gemv.go:104:10000
-				total += row[threadX]
-//line gemv.go:105:10000
-				total += row2[threadX]
-//line gemv.go:106:10000
-				total += row3[threadX]
-//line gemv.go:107:10000
-				total += row4[threadX]
-//line gemv.go:108:10000
-				totalRow3[threadX] = total
-//line gemv.go:109:10000
+				/*line gemv.go:104:10000*/ total += row[threadX]
+				/*line gemv.go:105:10000*/ total += row2[threadX]
+				/*line gemv.go:106:10000*/ total += row3[threadX]
+				/*line gemv.go:107:10000*/ total += row4[threadX]
+				/*line gemv.go:108:10000*/ totalRow3[threadX] = total /*line quern_gen.go:1876:1*/
 			}
-//line gemv.go:110:10000
-			return
-//line gemv.go:111
+			/*line gemv.go:110:10000*/ return /*line quern_gen.go:1878:1*/
 		}
 	}
-	for threadX := range width {
+	/*line gemv.go:113*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:104:10000
-			total += partial[start+i]
-//line gemv.go:104:10000
-			total += partial[start2+i]
-//line gemv.go:104:10000
-			total += partial[start3+i]
-//line gemv.go:104:10000
-			total += partial[start4+i]
-//line gemv.go:105:10000
+			/*line gemv.go:104:10000*/ total += partial[start+i]
+			/*line gemv.go:104:10000*/ total += partial[start2+i]
+			/*line gemv.go:104:10000*/ total += partial[start3+i]
+			/*line gemv.go:104:10000*/ total += partial[start4+i] /*line quern_gen.go:1889:1*/
 		}
-//line gemv.go:106:10000
-		totalRow[threadX] = total
-//line gemv.go:107:10000
+		/*line gemv.go:106:10000*/ totalRow[threadX] = total /*line quern_gen.go:1891:1*/
 	}
-//line gemv.go:108:10000
 }
 
 //go:noinline
-//line quern_gen.go:5516:1
-func quernRow3SumVectors_float32(r *host.Run, totals []float32, width, base, n int, partial []float32, start9, start10 int) {
+func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int, partial []T, start9 int, start10 int) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count3 := min(n-base, width)
@@ -5525,39 +1905,25 @@ func quernRow3SumVectors_float32(r *host.Run, totals []float32, width, base, n i
 			totalRow4 := totalRow[:][:count3]
 			for threadX := range count3 {
 				total := totalRow4[threadX]
-//line gemv.go:104:10000
-				total += row5[threadX]
-//line gemv.go:105:10000
-				totalRow4[threadX] = total
-//line gemv.go:106:10000
+				/*line gemv.go:104:10000*/ total += row5[threadX]
+				/*line gemv.go:105:10000*/ totalRow4[threadX] = total /*line quern_gen.go:1909:1*/
 			}
-//line gemv.go:107:10000
-			return
-//line gemv.go:108:10000
+			/*line gemv.go:107:10000*/ return /*line quern_gen.go:1911:1*/
 		}
-//line gemv.go:109:10000
 	}
-//line gemv.go:110:10000
-	for threadX := range width {
-//line gemv.go:111
-		r.ThreadIdx.X = threadX
+	/*line gemv.go:110:10000*/ for threadX := range width {
+		/*line gemv.go:111*/ r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:104:10000
-			total += partial[start9+i]
-//line gemv.go:105:10000
+			/*line gemv.go:104:10000*/ total += partial[start9+i] /*line quern_gen.go:1919:1*/
 		}
-//line gemv.go:106:10000
-		totalRow[threadX] = total
-//line gemv.go:107:10000
+		/*line gemv.go:106:10000*/ totalRow[threadX] = total /*line quern_gen.go:1921:1*/
 	}
-//line gemv.go:108:10000
 }
 
 //go:noinline
-//line quern_gen.go:5560:1
-func quernRow4SumVectors_float32(r *host.Run, totals []float32, width, base, n, incY int, y []float32, alpha, beta float32) {
+func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int, incY int, y []T, alpha T, beta T) {
 	totalRow := totals[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count4 := min(n-base, width)
@@ -5569,318 +1935,46 @@ func quernRow4SumVectors_float32(r *host.Run, totals []float32, width, base, n, 
 			r.ThreadIdx.X = threadX
 			total := totalRow5[threadX]
 			i := base + threadX
-//line gemv.go:106:10000
-			result0 := place(i, n, incY)
-//line gemv.go:107:10000
-			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float32](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
+			/*line gemv.go:106:10000*/ result0 := place(i, n, incY)
+			/*line gemv.go:107:10000*/ t7 := result0
+			/*line gemv.go:108:10000*/ t10 := total
+			/*line gemv.go:106:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:1941:1*/
 		}
-//line gemv.go:108:10000
-		return
-//line gemv.go:109:10000
+		/*line gemv.go:108:10000*/ return /*line quern_gen.go:1943:1*/
 	}
-//line gemv.go:110:10000
-	for threadX := range width {
-//line gemv.go:111
-		r.ThreadIdx.X = threadX
+	/*line gemv.go:110:10000*/ for threadX := range width {
+		/*line gemv.go:111*/ r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-//line gemv.go:106:10000
-			result0 := place(i, n, incY)
-//line gemv.go:107:10000
-			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float32](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
-		}
-//line gemv.go:108:10000
-	}
-//line gemv.go:109:10000
-}
-
-//line quern_gen.go:5609:1
-func quernPlainSumVectors_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_sumVectors_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostSumVectors_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	parts := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	alpha := host.Value[float64](r, 3)
-	beta := host.Value[float64](r, 4)
-	partial := host.Slice[float64](r, 5)
-	y := host.Slice[float64](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	totals := host.Scratch[float64](r, 0, max(1024, r.BlockDim.X))
-	whole := max(parts, 0) &^ 3
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumVectors_float64(r, totals, width, base, n)
-				for p := 0; p < whole; p += 4 {
-					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
-//line gemv.go:104:10000
-					}
-//line gemv.go:105:10000
-					start := p * n
-//line gemv.go:106:10000
-					start2 := (p + 1) * n
-//line gemv.go:107:10000
-					start3 := (p + 2) * n
-//line gemv.go:108:10000
-					start4 := (p + 3) * n
-//line gemv.go:109:10000
-					start5 := p*n + base
-//line gemv.go:110:10000
-					start6 := (p+1)*n + base
-//line gemv.go:111
-					start7 := (p+2)*n + base
-					start8 := (p+3)*n + base
-					quernRow2SumVectors_float64(r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
-				}
-				for p2 := whole; p2 < parts; p2++ {
-					if r.Halted() {
-//line gemv.go:103:10000
-						r.Halt()
-//line gemv.go:104:10000
-					}
-//line gemv.go:105:10000
-					start9 := p2 * n
-//line gemv.go:106:10000
-					start10 := p2*n + base
-//line gemv.go:107:10000
-					quernRow3SumVectors_float64(r, totals, width, base, n, partial, start9, start10)
-//line gemv.go:108:10000
-				}
-//line gemv.go:109:10000
-				quernRow4SumVectors_float64(r, totals, width, base, n, incY, y, alpha, beta)
-//line gemv.go:110:10000
-			}
-//line gemv.go:111
+			/*line gemv.go:106:10000*/ result0 := place(i, n, incY)
+			/*line gemv.go:107:10000*/ t7 := result0
+			/*line gemv.go:108:10000*/ t10 := total
+			/*line gemv.go:106:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:1953:1*/
 		}
 	}
 }
 
-//go:noinline
-//line quern_gen.go:5682:1
-func quernRow1SumVectors_float64(r *host.Run, totals []float64, width, base, n int) {
-	totalRow := totals[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		totalRow2 := totalRow[:][:count]
-//line gemv.go:102:10000
-		clear(totalRow2)
-//line gemv.go:103:10000
-		return
-//line gemv.go:104:10000
-	}
-//line gemv.go:105:10000
-	for threadX := range width {
-//line gemv.go:106:10000
-		total := totalRow[threadX]
-//line gemv.go:107:10000
-		i := base + threadX
-//line gemv.go:108:10000
-		if i < n {
-//line gemv.go:109:10000
-			total = 0
-//line gemv.go:110:10000
-		}
-//line gemv.go:111
-		totalRow[threadX] = total
-	}
+func quernPlainGer[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
+	host.Plain(r, func(t kernel.Thread) { ger[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
-//go:noinline
-//line quern_gen.go:5715:1
-func quernRow2SumVectors_float64(r *host.Run, totals []float64, width, base, n int, partial []float64, start, start2, start3, start4, start5, start6, start7, start8 int) {
-	totalRow := totals[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count2 := min(n-base, width)
-		if count2 <= 0 {
-			return
-		}
-		if start5 >= 0 && count2 <= len(partial)-start5 && start6 >= 0 && count2 <= len(partial)-start6 && start7 >= 0 && count2 <= len(partial)-start7 && start8 >= 0 && count2 <= len(partial)-start8 {
-			row := partial[start5:][:count2]
-			row2 := partial[start6:][:count2]
-			row3 := partial[start7:][:count2]
-			row4 := partial[start8:][:count2]
-			totalRow3 := totalRow[:][:count2]
-			for threadX := range count2 {
-				total := totalRow3[threadX]
-//line gemv.go:104:10000
-				total += row[threadX]
-//line gemv.go:105:10000
-				total += row2[threadX]
-//line gemv.go:106:10000
-				total += row3[threadX]
-//line gemv.go:107:10000
-				total += row4[threadX]
-//line gemv.go:108:10000
-				totalRow3[threadX] = total
-//line gemv.go:109:10000
-			}
-//line gemv.go:110:10000
-			return
-//line gemv.go:111
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		total := totalRow[threadX]
-		i := base + threadX
-		if i < n {
-//line gemv.go:104:10000
-			total += partial[start+i]
-//line gemv.go:104:10000
-			total += partial[start2+i]
-//line gemv.go:104:10000
-			total += partial[start3+i]
-//line gemv.go:104:10000
-			total += partial[start4+i]
-//line gemv.go:105:10000
-		}
-//line gemv.go:106:10000
-		totalRow[threadX] = total
-//line gemv.go:107:10000
-	}
-//line gemv.go:108:10000
-}
-
-//go:noinline
-//line quern_gen.go:5771:1
-func quernRow3SumVectors_float64(r *host.Run, totals []float64, width, base, n int, partial []float64, start9, start10 int) {
-	totalRow := totals[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count3 := min(n-base, width)
-		if count3 <= 0 {
-			return
-		}
-		if start10 >= 0 && count3 <= len(partial)-start10 {
-			row5 := partial[start10:][:count3]
-			totalRow4 := totalRow[:][:count3]
-			for threadX := range count3 {
-				total := totalRow4[threadX]
-//line gemv.go:104:10000
-				total += row5[threadX]
-//line gemv.go:105:10000
-				totalRow4[threadX] = total
-//line gemv.go:106:10000
-			}
-//line gemv.go:107:10000
-			return
-//line gemv.go:108:10000
-		}
-//line gemv.go:109:10000
-	}
-//line gemv.go:110:10000
-	for threadX := range width {
-//line gemv.go:111
-		r.ThreadIdx.X = threadX
-		total := totalRow[threadX]
-		i := base + threadX
-		if i < n {
-//line gemv.go:104:10000
-			total += partial[start9+i]
-//line gemv.go:105:10000
-		}
-//line gemv.go:106:10000
-		totalRow[threadX] = total
-//line gemv.go:107:10000
-	}
-//line gemv.go:108:10000
-}
-
-//go:noinline
-//line quern_gen.go:5815:1
-func quernRow4SumVectors_float64(r *host.Run, totals []float64, width, base, n, incY int, y []float64, alpha, beta float64) {
-	totalRow := totals[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count4 := min(n-base, width)
-		if count4 <= 0 {
-			return
-		}
-		totalRow5 := totalRow[:][:count4]
-		for threadX := range count4 {
-			r.ThreadIdx.X = threadX
-			total := totalRow5[threadX]
-			i := base + threadX
-//line gemv.go:106:10000
-			result0 := place(i, n, incY)
-//line gemv.go:107:10000
-			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float64](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
-		}
-//line gemv.go:108:10000
-		return
-//line gemv.go:109:10000
-	}
-//line gemv.go:110:10000
-	for threadX := range width {
-//line gemv.go:111
-		r.ThreadIdx.X = threadX
-		total := totalRow[threadX]
-		i := base + threadX
-		if i < n {
-//line gemv.go:106:10000
-			result0 := place(i, n, incY)
-//line gemv.go:107:10000
-			t7 := result0
-//line gemv.go:108:10000
-			t10 := total
-//line gemv.go:106:10000
-			put[float64](y, t7, alpha, beta, t10)
-//line gemv.go:107:10000
-		}
-//line gemv.go:108:10000
-	}
-//line gemv.go:109:10000
-}
-
-//line quern_gen.go:5864:1
-func quernPlainGer_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { quern_ger_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
-}
-
-func quernHostGer_float32(r *host.Run) {
+func quernHostGer[T float32 | float64](r *host.Run) {
 	rows := host.Value[int](r, 0)
 	columns := host.Value[int](r, 1)
 	lda := host.Value[int](r, 2)
 	incX := host.Value[int](r, 3)
 	incY := host.Value[int](r, 4)
-	alpha := host.Value[float32](r, 5)
-	x := host.Slice[float32](r, 6)
-	y := host.Slice[float32](r, 7)
-	a := host.Slice[float32](r, 8)
+	alpha := host.Value[T](r, 5)
+	x := host.Slice[T](r, 6)
+	y := host.Slice[T](r, 7)
+	a := host.Slice[T](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
-	vs := host.Scratch[float32](r, 0, max(1024, r.BlockDim.X))
+	vs := host.Scratch[T](r, 0, max(1024, r.BlockDim.X))
 	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -5891,24 +1985,22 @@ func quernHostGer_float32(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := base2 + threadY
-				quernRow1Ger_float32(r, vs, width, base, columns, incY, alpha, y)
+				quernRow1Ger[T](r, vs, width, base, columns, incY, alpha, y)
 				for i := first; i < rows; i += size {
 					if r.Halted() {
-//line gemv.go:119
-						r.Halt()
+						/*line gemv.go:119*/ r.Halt()
 					}
 					start := i * lda
 					start2 := i*lda + base
-					quernRow2Ger_float32(r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
+					quernRow2Ger[T](r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:1999:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5911:1
-func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY int, alpha float32, y []float32) {
+func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int, columns int, incY int, alpha T, y []T) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
 		count := min(columns-base, width)
@@ -5919,10 +2011,8 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			j := base + threadX
-//line gemv.go:118
-			result0 := place(j, columns, incY)
-//line gemv.go:118
-			v := alpha * y[result0]
+			/*line gemv.go:118*/ result0 := place(j, columns, incY)
+			/*line gemv.go:118*/ v := alpha * y[result0]
 			vRow2[threadX] = v
 		}
 		return
@@ -5932,18 +2022,15 @@ func quernRow1Ger_float32(r *host.Run, vs []float32, width, base, columns, incY 
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:118
-			result0 := place(j, columns, incY)
-//line gemv.go:118
-			v = alpha * y[result0]
+			/*line gemv.go:118*/ result0 := place(j, columns, incY)
+			/*line gemv.go:118*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	}
+	} /*line quern_gen.go:2029:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5946:1
-func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, rows, incX int, a []float32, start int, x []float32, start2 int) {
+func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int, columns int, i int, rows int, incX int, a []T, start int, x []T, start2 int) {
 	vRow := vs[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
 		count2 := min(columns-base, width)
@@ -5956,10 +2043,8 @@ func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, ro
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				v := vRow3[threadX]
-//line gemv.go:120
-				result02 := place(i, rows, incX)
-//line gemv.go:120
-				row[threadX] += v * x[result02]
+				/*line gemv.go:120*/ result02 := place(i, rows, incX)
+				/*line gemv.go:120*/ row[threadX] += v * x[result02]
 			}
 			return
 		}
@@ -5969,166 +2054,45 @@ func quernRow2Ger_float32(r *host.Run, vs []float32, width, base, columns, i, ro
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-//line gemv.go:120
-			result02 := place(i, rows, incX)
-//line gemv.go:120
-			a[start+j] += v * x[result02]
+			/*line gemv.go:120*/ result02 := place(i, rows, incX)
+			/*line gemv.go:120*/ a[start+j] += v * x[result02]
 		}
-	}
+	} /*line quern_gen.go:2060:1*/
 }
 
-//line quern_gen.go:5981:1
-func quernPlainGer_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
-	host.Plain(r, func(t kernel.Thread) { quern_ger_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[T](r, 5), host.Value[T](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9)
+	host.Plain(r, func(t kernel.Thread) { gemvRowsCPU[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
 
-func quernHostGer_float64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	lda := host.Value[int](r, 2)
-	incX := host.Value[int](r, 3)
-	incY := host.Value[int](r, 4)
-	alpha := host.Value[float64](r, 5)
-	x := host.Slice[float64](r, 6)
-	y := host.Slice[float64](r, 7)
-	a := host.Slice[float64](r, 8)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	gridY := r.GridDim.Y
-	vs := host.Scratch[float64](r, 0, max(1024, r.BlockDim.X))
-	size := gridY * dimY
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := base2 + threadY
-				quernRow1Ger_float64(r, vs, width, base, columns, incY, alpha, y)
-				for i := first; i < rows; i += size {
-					if r.Halted() {
-//line gemv.go:119
-						r.Halt()
-					}
-					start := i * lda
-					start2 := i*lda + base
-					quernRow2Ger_float64(r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
-				}
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:6028:1
-func quernRow1Ger_float64(r *host.Run, vs []float64, width, base, columns, incY int, alpha float64, y []float64) {
-	vRow := vs[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
-		count := min(columns-base, width)
-		if count <= 0 {
-			return
-		}
-		vRow2 := vRow[:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			j := base + threadX
-//line gemv.go:118
-			result0 := place(j, columns, incY)
-//line gemv.go:118
-			v := alpha * y[result0]
-			vRow2[threadX] = v
-		}
-		return
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		v := vRow[threadX]
-		j := base + threadX
-		if j < columns {
-//line gemv.go:118
-			result0 := place(j, columns, incY)
-//line gemv.go:118
-			v = alpha * y[result0]
-		}
-		vRow[threadX] = v
-	}
-}
-
-//go:noinline
-//line quern_gen.go:6063:1
-func quernRow2Ger_float64(r *host.Run, vs []float64, width, base, columns, i, rows, incX int, a []float64, start int, x []float64, start2 int) {
-	vRow := vs[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
-		count2 := min(columns-base, width)
-		if count2 <= 0 {
-			return
-		}
-		if start2 >= 0 && count2 <= len(a)-start2 {
-			row := a[start2:][:count2]
-			vRow3 := vRow[:][:count2]
-			for threadX := range count2 {
-				r.ThreadIdx.X = threadX
-				v := vRow3[threadX]
-//line gemv.go:120
-				result02 := place(i, rows, incX)
-//line gemv.go:120
-				row[threadX] += v * x[result02]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		v := vRow[threadX]
-		j := base + threadX
-		if j < columns {
-//line gemv.go:120
-			result02 := place(i, rows, incX)
-//line gemv.go:120
-			a[start+j] += v * x[result02]
-		}
-	}
-}
-
-//line quern_gen.go:6098:1
-func quernPlainGemvRowsCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float32](r, 5), host.Value[float32](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
-	host.Plain(r, func(t kernel.Thread) { quern_gemvRowsCPU_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
-}
-
-func quernHostGemvRowsCPU_float32(r *host.Run) {
+func quernHostGemvRowsCPU[T float32 | float64](r *host.Run) {
 	rows := host.Value[int](r, 0)
 	columns := host.Value[int](r, 1)
 	part := host.Value[int](r, 2)
 	lda := host.Value[int](r, 3)
 	incTo := host.Value[int](r, 4)
-	alpha := host.Value[float32](r, 5)
-	beta := host.Value[float32](r, 6)
-	a := host.Slice[float32](r, 7)
-	x := host.Slice[float32](r, 8)
-	to := host.Slice[float32](r, 9)
+	alpha := host.Value[T](r, 5)
+	beta := host.Value[T](r, 6)
+	a := host.Slice[T](r, 7)
+	x := host.Slice[T](r, 8)
+	to := host.Slice[T](r, 9)
 	tiles := (rows + 16 - 1) / 16
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemvRowsCPU_float32(r, blockX, tiles, part, columns, rows, lda, a, x, incTo, to, alpha, beta)
+				quernRow1GemvRowsCPU[T](r, blockX, tiles, part, columns, rows, lda, a, x, incTo, to, alpha, beta)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GemvRowsCPU_float32(r *host.Run, blockX, tiles, part, columns, rows, lda int, a, x []float32, incTo int, to []float32, alpha, beta float32) {
+func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, columns int, rows int, lda int, a []T, x []T, incTo int, to []T, alpha T, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:137
-		row := blockX % tiles * 16
+		/*line gemv.go:137*/ row := blockX % tiles * 16
 		first := blockX / tiles * part
 		end := min(first+part, columns)
 		base := blockX / tiles * rows
@@ -6136,190 +2100,69 @@ func quernRow1GemvRowsCPU_float32(r *host.Run, blockX, tiles, part, columns, row
 		t2 := row
 		last := t1
 		i := t2
-//line gemv.go:142
-		for ; i+2 <= last; i += 2 {
+		/*line gemv.go:142*/ for ; i+2 <= last; i += 2 {
 			if r.Halted() {
-//line gemv.go:142
-				r.Halt()
+				/*line gemv.go:142*/ r.Halt()
 			}
-//line gemv.go:143
-			t3 := i*lda + first
+			/*line gemv.go:143*/ t3 := i*lda + first
 			t4 := i*lda + end
-//line gemv.go:143
-			t5 := a[t3:t4]
+			/*line gemv.go:143*/ t5 := a[t3:t4]
 			t6 := (i+1)*lda + first
 			t7 := (i+1)*lda + end
-//line gemv.go:143
-			t8 := a[t6:t7]
+			/*line gemv.go:143*/ t8 := a[t6:t7]
 			t9 := first
 			t10 := end
-//line gemv.go:143
-			t11 := x[t9:t10]
-//line gemv.go:143
-			result0, result1 := dotsOf[float32](t5, t8, t11)
+			/*line gemv.go:143*/ t11 := x[t9:t10]
+			/*line gemv.go:143*/ result0, result1 := dotsOf[T](t5, t8, t11)
 			s := result0
 			u := result1
-//line gemv.go:144
-			t15 := i
-//line gemv.go:144
-			result02 := place(t15, rows, incTo)
+			/*line gemv.go:144*/ t15 := i
+			/*line gemv.go:144*/ result02 := place(t15, rows, incTo)
 			t19 := base + result02
 			t22 := s
-//line gemv.go:144
-			put[float32](to, t19, alpha, beta, t22)
+			/*line gemv.go:144*/ put[T](to, t19, alpha, beta, t22)
 			t24 := i + 1
-//line gemv.go:145
-			result03 := place(t24, rows, incTo)
+			/*line gemv.go:145*/ result03 := place(t24, rows, incTo)
 			t28 := base + result03
 			t31 := u
-//line gemv.go:145
-			put[float32](to, t28, alpha, beta, t31)
+			/*line gemv.go:145*/ put[T](to, t28, alpha, beta, t31)
 		}
 		if i < last {
 			t33 := i
-//line gemv.go:148
-			result04 := place(t33, rows, incTo)
+			/*line gemv.go:148*/ result04 := place(t33, rows, incTo)
 			t37 := base + result04
 			t40 := i*lda + first
 			t41 := i*lda + end
-//line gemv.go:148
-			t42 := a[t40:t41]
+			/*line gemv.go:148*/ t42 := a[t40:t41]
 			t43 := first
 			t44 := end
-//line gemv.go:148
-			t45 := x[t43:t44]
-//line gemv.go:148
-			result05 := dotOf[float32](t42, t45)
+			/*line gemv.go:148*/ t45 := x[t43:t44]
+			/*line gemv.go:148*/ result05 := dotOf[T](t42, t45)
 			t47 := result05
-//line gemv.go:148
-			put[float32](to, t37, alpha, beta, t47)
+			/*line gemv.go:148*/ put[T](to, t37, alpha, beta, t47)
 		}
-	}
+	} /*line quern_gen.go:2144:1*/
 }
 
-//line quern_gen.go:6201:1
-func quernPlainGemvRowsCPU_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9)
-	host.Plain(r, func(t kernel.Thread) { quern_gemvRowsCPU_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
+func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[T](r, 6), host.Value[T](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { gemvColumnsCPU[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
-func quernHostGemvRowsCPU_float64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	lda := host.Value[int](r, 3)
-	incTo := host.Value[int](r, 4)
-	alpha := host.Value[float64](r, 5)
-	beta := host.Value[float64](r, 6)
-	a := host.Slice[float64](r, 7)
-	x := host.Slice[float64](r, 8)
-	to := host.Slice[float64](r, 9)
-	tiles := (rows + 16 - 1) / 16
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemvRowsCPU_float64(r, blockX, tiles, part, columns, rows, lda, a, x, incTo, to, alpha, beta)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1GemvRowsCPU_float64(r *host.Run, blockX, tiles, part, columns, rows, lda int, a, x []float64, incTo int, to []float64, alpha, beta float64) {
-	for threadX := range 1 {
-		r.ThreadIdx.X = threadX
-//line gemv.go:137
-		row := blockX % tiles * 16
-		first := blockX / tiles * part
-		end := min(first+part, columns)
-		base := blockX / tiles * rows
-		t1 := min(row+16, rows)
-		t2 := row
-		last := t1
-		i := t2
-//line gemv.go:142
-		for ; i+2 <= last; i += 2 {
-			if r.Halted() {
-//line gemv.go:142
-				r.Halt()
-			}
-//line gemv.go:143
-			t3 := i*lda + first
-			t4 := i*lda + end
-//line gemv.go:143
-			t5 := a[t3:t4]
-			t6 := (i+1)*lda + first
-			t7 := (i+1)*lda + end
-//line gemv.go:143
-			t8 := a[t6:t7]
-			t9 := first
-			t10 := end
-//line gemv.go:143
-			t11 := x[t9:t10]
-//line gemv.go:143
-			result0, result1 := dotsOf[float64](t5, t8, t11)
-			s := result0
-			u := result1
-//line gemv.go:144
-			t15 := i
-//line gemv.go:144
-			result02 := place(t15, rows, incTo)
-			t19 := base + result02
-			t22 := s
-//line gemv.go:144
-			put[float64](to, t19, alpha, beta, t22)
-			t24 := i + 1
-//line gemv.go:145
-			result03 := place(t24, rows, incTo)
-			t28 := base + result03
-			t31 := u
-//line gemv.go:145
-			put[float64](to, t28, alpha, beta, t31)
-		}
-		if i < last {
-			t33 := i
-//line gemv.go:148
-			result04 := place(t33, rows, incTo)
-			t37 := base + result04
-			t40 := i*lda + first
-			t41 := i*lda + end
-//line gemv.go:148
-			t42 := a[t40:t41]
-			t43 := first
-			t44 := end
-//line gemv.go:148
-			t45 := x[t43:t44]
-//line gemv.go:148
-			result05 := dotOf[float64](t42, t45)
-			t47 := result05
-//line gemv.go:148
-			put[float64](to, t37, alpha, beta, t47)
-		}
-	}
-}
-
-//line quern_gen.go:6304:1
-func quernPlainGemvColumnsCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[float32](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { quern_gemvColumnsCPU_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
-}
-
-func quernHostGemvColumnsCPU_float32(r *host.Run) {
+func quernHostGemvColumnsCPU[T float32 | float64](r *host.Run) {
 	rows := host.Value[int](r, 0)
 	columns := host.Value[int](r, 1)
 	part := host.Value[int](r, 2)
 	lda := host.Value[int](r, 3)
 	incX := host.Value[int](r, 4)
 	incTo := host.Value[int](r, 5)
-	alpha := host.Value[float32](r, 6)
-	beta := host.Value[float32](r, 7)
-	a := host.Slice[float32](r, 8)
-	x := host.Slice[float32](r, 9)
-	to := host.Slice[float32](r, 10)
+	alpha := host.Value[T](r, 6)
+	beta := host.Value[T](r, 7)
+	a := host.Slice[T](r, 8)
+	x := host.Slice[T](r, 9)
+	to := host.Slice[T](r, 10)
 	tiles := (columns + 512 - 1) / 512
-	sums := host.Shared[[512]float32](r, 0)
+	sums := host.Shared[[512]T](r, 0)
 	size := 2 * lda
 	size2 := 3 * lda
 	for r.Next() {
@@ -6327,263 +2170,96 @@ func quernHostGemvColumnsCPU_float32(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemvColumnsCPU_float32(r, blockX, tiles, part, rows, columns, sums, lda, a, size, size2, incX, x, incTo, to, alpha, beta)
+				quernRow1GemvColumnsCPU[T](r, blockX, tiles, part, rows, columns, sums, lda, a, size, size2, incX, x, incTo, to, alpha, beta)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GemvColumnsCPU_float32(r *host.Run, blockX, tiles, part, rows, columns int, sums *[512]float32, lda int, a []float32, size, size2, incX int, x []float32, incTo int, to []float32, alpha, beta float32) {
+func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, rows int, columns int, sums *[512]T, lda int, a []T, size int, size2 int, incX int, x []T, incTo int, to []T, alpha T, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line gemv.go:158
-		column := blockX % tiles * 512
+		/*line gemv.go:158*/ column := blockX % tiles * 512
 		first := blockX / tiles * part
 		end := min(first+part, rows)
 		n := min(512, columns-column)
 		t2 := sums[:]
 		for i := 0; i < len(t2); i++ {
-//line gemv.go:162
-			t2[i] = 0
+			/*line gemv.go:162*/ t2[i] = 0
 		}
-//line gemv.go:163
-		i2 := first
+		/*line gemv.go:163*/ i2 := first
 		for ; i2+4 <= end; i2 += 4 {
 			if r.Halted() {
-//line gemv.go:164
-				r.Halt()
+				/*line gemv.go:164*/ r.Halt()
 			}
-//line gemv.go:165
-			at := i2*lda + column
+			/*line gemv.go:165*/ at := i2*lda + column
 			t5 := n
-//line gemv.go:166
-			t6 := sums[:t5]
+			/*line gemv.go:166*/ t6 := sums[:t5]
 			t7 := at
 			t8 := at + n
-//line gemv.go:166
-			t9 := a[t7:t8]
+			/*line gemv.go:166*/ t9 := a[t7:t8]
 			t10 := at + lda
 			t11 := at + lda + n
-//line gemv.go:166
-			t12 := a[t10:t11]
+			/*line gemv.go:166*/ t12 := a[t10:t11]
 			t13 := at + size
 			t14 := at + size + n
-//line gemv.go:166
-			t15 := a[t13:t14]
+			/*line gemv.go:166*/ t15 := a[t13:t14]
 			t16 := at + size2
 			t17 := at + size2 + n
-//line gemv.go:166
-			t18 := a[t16:t17]
+			/*line gemv.go:166*/ t18 := a[t16:t17]
 			t19 := i2
-//line gemv.go:167
-			result0 := place(t19, rows, incX)
-//line gemv.go:167
-			t23 := x[result0]
+			/*line gemv.go:167*/ result0 := place(t19, rows, incX)
+			/*line gemv.go:167*/ t23 := x[result0]
 			t24 := i2 + 1
-//line gemv.go:167
-			result02 := place(t24, rows, incX)
-//line gemv.go:167
-			t28 := x[result02]
+			/*line gemv.go:167*/ result02 := place(t24, rows, incX)
+			/*line gemv.go:167*/ t28 := x[result02]
 			t29 := i2 + 2
-//line gemv.go:167
-			result03 := place(t29, rows, incX)
-//line gemv.go:167
-			t33 := x[result03]
+			/*line gemv.go:167*/ result03 := place(t29, rows, incX)
+			/*line gemv.go:167*/ t33 := x[result03]
 			t34 := i2 + 3
-//line gemv.go:167
-			result04 := place(t34, rows, incX)
-//line gemv.go:167
-			t38 := x[result04]
-//line gemv.go:166
-			addRows[float32](t6, t9, t12, t15, t18, t23, t28, t33, t38)
+			/*line gemv.go:167*/ result04 := place(t34, rows, incX)
+			/*line gemv.go:167*/ t38 := x[result04]
+			/*line gemv.go:166*/ addRows[T](t6, t9, t12, t15, t18, t23, t28, t33, t38)
 		}
-//line gemv.go:169
-		for ; i2 < end; i2++ {
+		/*line gemv.go:169*/ for ; i2 < end; i2++ {
 			if r.Halted() {
-//line gemv.go:169
-				r.Halt()
+				/*line gemv.go:169*/ r.Halt()
 			}
-//line gemv.go:170
-			t39 := i2
-//line gemv.go:170
-			result05 := place(t39, rows, incX)
-//line gemv.go:170
-			v := x[result05]
+			/*line gemv.go:170*/ t39 := i2
+			/*line gemv.go:170*/ result05 := place(t39, rows, incX)
+			/*line gemv.go:170*/ v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
-//line gemv.go:171
-			t45 := a[t43:t44]
+			/*line gemv.go:171*/ t45 := a[t43:t44]
 			for j := 0; j < len(t45); j++ {
-//line gemv.go:171
-				w := t45[j]
+				/*line gemv.go:171*/ w := t45[j]
 				sums[j] += v * w
 			}
 		}
 		base := blockX / tiles * columns
 		t46 := n
 		for j2 := 0; j2 < t46; j2++ {
-//line gemv.go:177
-			t48 := column + j2
-//line gemv.go:177
-			result06 := place(t48, columns, incTo)
+			/*line gemv.go:177*/ t48 := column + j2
+			/*line gemv.go:177*/ result06 := place(t48, columns, incTo)
 			t52 := base + result06
-//line gemv.go:177
-			t55 := sums[j2]
-//line gemv.go:177
-			put[float32](to, t52, alpha, beta, t55)
+			/*line gemv.go:177*/ t55 := sums[j2]
+			/*line gemv.go:177*/ put[T](to, t52, alpha, beta, t55)
 		}
-	}
+	} /*line quern_gen.go:2249:1*/
 }
 
-//line quern_gen.go:6440:1
-func quernPlainGemvColumnsCPU_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[float64](r, 6), host.Value[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { quern_gemvColumnsCPU_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+func quernPlainSum[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { sum[T](t, v0, v1, v2) })
 }
 
-func quernHostGemvColumnsCPU_float64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	lda := host.Value[int](r, 3)
-	incX := host.Value[int](r, 4)
-	incTo := host.Value[int](r, 5)
-	alpha := host.Value[float64](r, 6)
-	beta := host.Value[float64](r, 7)
-	a := host.Slice[float64](r, 8)
-	x := host.Slice[float64](r, 9)
-	to := host.Slice[float64](r, 10)
-	tiles := (columns + 512 - 1) / 512
-	sums := host.Shared[[512]float64](r, 0)
-	size := 2 * lda
-	size2 := 3 * lda
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemvColumnsCPU_float64(r, blockX, tiles, part, rows, columns, sums, lda, a, size, size2, incX, x, incTo, to, alpha, beta)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1GemvColumnsCPU_float64(r *host.Run, blockX, tiles, part, rows, columns int, sums *[512]float64, lda int, a []float64, size, size2, incX int, x []float64, incTo int, to []float64, alpha, beta float64) {
-	for threadX := range 1 {
-		r.ThreadIdx.X = threadX
-//line gemv.go:158
-		column := blockX % tiles * 512
-		first := blockX / tiles * part
-		end := min(first+part, rows)
-		n := min(512, columns-column)
-		t2 := sums[:]
-		for i := 0; i < len(t2); i++ {
-//line gemv.go:162
-			t2[i] = 0
-		}
-//line gemv.go:163
-		i2 := first
-		for ; i2+4 <= end; i2 += 4 {
-			if r.Halted() {
-//line gemv.go:164
-				r.Halt()
-			}
-//line gemv.go:165
-			at := i2*lda + column
-			t5 := n
-//line gemv.go:166
-			t6 := sums[:t5]
-			t7 := at
-			t8 := at + n
-//line gemv.go:166
-			t9 := a[t7:t8]
-			t10 := at + lda
-			t11 := at + lda + n
-//line gemv.go:166
-			t12 := a[t10:t11]
-			t13 := at + size
-			t14 := at + size + n
-//line gemv.go:166
-			t15 := a[t13:t14]
-			t16 := at + size2
-			t17 := at + size2 + n
-//line gemv.go:166
-			t18 := a[t16:t17]
-			t19 := i2
-//line gemv.go:167
-			result0 := place(t19, rows, incX)
-//line gemv.go:167
-			t23 := x[result0]
-			t24 := i2 + 1
-//line gemv.go:167
-			result02 := place(t24, rows, incX)
-//line gemv.go:167
-			t28 := x[result02]
-			t29 := i2 + 2
-//line gemv.go:167
-			result03 := place(t29, rows, incX)
-//line gemv.go:167
-			t33 := x[result03]
-			t34 := i2 + 3
-//line gemv.go:167
-			result04 := place(t34, rows, incX)
-//line gemv.go:167
-			t38 := x[result04]
-//line gemv.go:166
-			addRows[float64](t6, t9, t12, t15, t18, t23, t28, t33, t38)
-		}
-//line gemv.go:169
-		for ; i2 < end; i2++ {
-			if r.Halted() {
-//line gemv.go:169
-				r.Halt()
-			}
-//line gemv.go:170
-			t39 := i2
-//line gemv.go:170
-			result05 := place(t39, rows, incX)
-//line gemv.go:170
-			v := x[result05]
-			t43 := i2*lda + column
-			t44 := i2*lda + column + n
-//line gemv.go:171
-			t45 := a[t43:t44]
-			for j := 0; j < len(t45); j++ {
-//line gemv.go:171
-				w := t45[j]
-				sums[j] += v * w
-			}
-		}
-		base := blockX / tiles * columns
-		t46 := n
-		for j2 := 0; j2 < t46; j2++ {
-//line gemv.go:177
-			t48 := column + j2
-//line gemv.go:177
-			result06 := place(t48, columns, incTo)
-			t52 := base + result06
-//line gemv.go:177
-			t55 := sums[j2]
-//line gemv.go:177
-			put[float64](to, t52, alpha, beta, t55)
-		}
-	}
-}
-
-//line quern_gen.go:6576:1
-func quernPlainSum_float32(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_sum_float32(t, v0, v1, v2) })
-}
-
-func quernHostSum_float32(r *host.Run) {
+func quernHostSum[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
-	x := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+	x := host.Slice[T](r, 1)
+	out := host.Slice[T](r, 2)
 	var iFirst int
-	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	c := int(256)
 	size := n - c*3 - 256
 	size2 := c * 4
@@ -6595,248 +2271,146 @@ func quernHostSum_float32(r *host.Run) {
 	var at4 int
 	size5 := c * 3
 	var iFirst2 int
-	var total float32
-	vs := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	warps := host.Shared[[8]float32](r, 0)
-	var w float32
-	var w2 float32
-	var w3 float32
-	var w4 float32
-	var w5 float32
-	var w6 float32
-	var w7 float32
-	var w8 float32
-	var total2 float32
-	var total3 float32
+	var total T
+	vs := host.Scratch[T](r, 1, r.BlockDim.Count())
+	reduceAdds := host.Scratch[T](r, 2, r.BlockDim.Count())
+	warps := host.Shared[[8]T](r, 0)
+	var w T
+	var w2 T
+	var w3 T
+	var w4 T
+	var w5 T
+	var w6 T
+	var w7 T
+	var w8 T
+	var total2 T
+	var total3 T
 	for r.Next() {
-//line reduce.go:71
-		iFirst = 0
-//line reduce.go:72:20000
-		for threadZ := range 1 {
-//line reduce.go:73:20000
-			for threadY := range 1 {
-//line reduce.go:74:20000
-				first := (threadZ*1 + threadY) * 256
-//line reduce.go:75:20000
-				quernRow1Sum_float32(r, sums, first)
-//line reduce.go:76:20000
+		/*line reduce.go:71*/ iFirst = 0
+		/*line reduce.go:72:20000*/ for threadZ := range 1 {
+			/*line reduce.go:73:20000*/ for threadY := range 1 {
+				/*line reduce.go:74:20000*/ first := (threadZ*1 + threadY) * 256
+				/*line reduce.go:75:20000*/ quernRow1Sum[T](r, sums, first) /*line quern_gen.go:2293:1*/
 			}
-//line reduce.go:77:20000
 		}
-//line reduce.go:78:20000
-		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-//line reduce.go:79:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
+		/*line reduce.go:78:20000*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
+			/*line reduce.go:79:20000*/ if r.Halted() {
+				/*line reduce.go:71*/ r.Halt() /*line quern_gen.go:2298:1*/
 			}
-//line reduce.go:73:20000
-			at = iFirst
-//line reduce.go:74:20000
-			at2 = iFirst + size3
-//line reduce.go:75:20000
-			at3 = iFirst + size4
-//line reduce.go:76:20000
-			at4 = iFirst + size5
-//line reduce.go:77:20000
-			for threadZ := range 1 {
-//line reduce.go:78:20000
-				for threadY := range 1 {
-//line reduce.go:79:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:80:20000
-					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:81
-					quernRow2Sum_float32(r, sums, first2, x, at, at2, at3, at4)
+			/*line reduce.go:73:20000*/ at = iFirst
+			/*line reduce.go:74:20000*/ at2 = iFirst + size3
+			/*line reduce.go:75:20000*/ at3 = iFirst + size4
+			/*line reduce.go:76:20000*/ at4 = iFirst + size5
+			/*line reduce.go:77:20000*/ for threadZ := range 1 {
+				/*line reduce.go:78:20000*/ for threadY := range 1 {
+					/*line reduce.go:79:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:80:20000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:81*/ quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4)
+				} /*line quern_gen.go:2309:1*/
+			}
+		}
+		/*line reduce.go:85:20000*/ iFirst2 = max(iFirst, 0)
+		/*line reduce.go:86:20000*/ for ; iFirst2 < n; iFirst2 += 256 {
+			/*line reduce.go:87:20000*/ if r.Halted() {
+				/*line reduce.go:71*/ r.Halt() /*line quern_gen.go:2315:1*/
+			}
+			/*line reduce.go:73:20000*/ for threadZ := range 1 {
+				/*line reduce.go:74:20000*/ for threadY := range 1 {
+					/*line reduce.go:75:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:76:20000*/ first3 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:77:20000*/ quernRow3Sum[T](r, sums, first3, iFirst2, n, x) /*line quern_gen.go:2321:1*/
 				}
-//line reduce.go:83:20000
 			}
-//line reduce.go:84:20000
 		}
-//line reduce.go:85:20000
-		iFirst2 = max(iFirst, 0)
-//line reduce.go:86:20000
-		for ; iFirst2 < n; iFirst2 += 256 {
-//line reduce.go:87:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
-			}
-//line reduce.go:73:20000
-			for threadZ := range 1 {
-//line reduce.go:74:20000
-				for threadY := range 1 {
-//line reduce.go:75:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:76:20000
-					first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:77:20000
-					quernRow3Sum_float32(r, sums, first3, iFirst2, n, x)
-//line reduce.go:78:20000
-				}
-//line reduce.go:79:20000
-			}
-//line reduce.go:80:20000
-		}
-//line reduce.go:81
-		total = 0
+		/*line reduce.go:81*/ total = 0
 		for threadZ := range 1 {
-//line reduce.go:83:20000
-			for threadY := range 1 {
-//line reduce.go:84:20000
-				first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:85:20000
-				quernRow4Sum_float32(r, sums, first4, vs)
-//line reduce.go:86:20000
+			/*line reduce.go:83:20000*/ for threadY := range 1 {
+				/*line reduce.go:84:20000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line reduce.go:85:20000*/ quernRow4Sum[T](r, sums, first4, vs) /*line quern_gen.go:2329:1*/
 			}
-//line reduce.go:87:20000
 		}
-//line reduce.go:82
-		host.ReduceAdd(reduceAdds, vs)
-//line reduce.go:83:20000
-		for threadZ := range 1 {
-//line reduce.go:84:20000
-			for threadY := range 1 {
-//line reduce.go:85:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:86:20000
-				first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:87:20000
-				quernRow5Sum_float32(r, reduceAdds, first5, warps)
-//line reduce.go:88:20000
+		/*line reduce.go:82*/ host.ReduceAdd(reduceAdds, vs)
+		/*line reduce.go:83:20000*/ for threadZ := range 1 {
+			/*line reduce.go:84:20000*/ for threadY := range 1 {
+				/*line reduce.go:85:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line reduce.go:86:20000*/ first5 := (threadZ*1 + threadY) * 256
+				/*line reduce.go:87:20000*/ quernRow5Sum[T](r, reduceAdds, first5, warps) /*line quern_gen.go:2337:1*/
 			}
-//line reduce.go:89:20000
 		}
-//line reduce.go:90:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w = warps[0]
-//line reduce.go:88:20000
-		total += w
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w2 = warps[1]
-//line reduce.go:88:20000
-		total += w2
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w3 = warps[2]
-//line reduce.go:88:20000
-		total += w3
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w4 = warps[3]
-//line reduce.go:88:20000
-		total += w4
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w5 = warps[4]
-//line reduce.go:88:20000
-		total += w5
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w6 = warps[5]
-//line reduce.go:88:20000
-		total += w6
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w7 = warps[6]
-//line reduce.go:88:20000
-		total += w7
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w8 = warps[7]
-//line reduce.go:88:20000
-		total += w8
-//line reduce.go:90:20000
-		total2 = total
-//line reduce.go:74:20000
-		total3 = total2
-//line reduce.go:75:20000
-		for threadZ := range 1 {
-//line reduce.go:76:20000
-			for threadY := range 1 {
-//line reduce.go:77:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:78:20000
-				quernRow6Sum_float32(r, out, total3)
-//line reduce.go:79:20000
+		/*line reduce.go:90:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w = warps[0]
+		/*line reduce.go:88:20000*/ total += w
+		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w2 = warps[1]
+		/*line reduce.go:88:20000*/ total += w2
+		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w3 = warps[2]
+		/*line reduce.go:88:20000*/ total += w3
+		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w4 = warps[3]
+		/*line reduce.go:88:20000*/ total += w4
+		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w5 = warps[4]
+		/*line reduce.go:88:20000*/ total += w5
+		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w6 = warps[5]
+		/*line reduce.go:88:20000*/ total += w6
+		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w7 = warps[6]
+		/*line reduce.go:88:20000*/ total += w7
+		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:87:20000*/ w8 = warps[7]
+		/*line reduce.go:88:20000*/ total += w8
+		/*line reduce.go:90:20000*/ total2 = total
+		/*line reduce.go:74:20000*/ total3 = total2
+		/*line reduce.go:75:20000*/ for threadZ := range 1 {
+			/*line reduce.go:76:20000*/ for threadY := range 1 {
+				/*line reduce.go:77:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line reduce.go:78:20000*/ quernRow6Sum[T](r, out, total3) /*line quern_gen.go:2369:1*/
 			}
-//line reduce.go:80:20000
 		}
-//line reduce.go:81
 	}
 }
 
 //go:noinline
-//line quern_gen.go:6783:1
-func quernRow1Sum_float32(r *host.Run, sums []float32, first int) {
-	sumRow := (*[256]float32)(sums[first:])
+func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
+	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:70
-	*sumRow = [256]float32{}
+	*sumRow = [256]T{} /*line quern_gen.go:2379:1*/
 }
 
 //go:noinline
-//line quern_gen.go:6791:1
-func quernRow2Sum_float32(r *host.Run, sums []float32, first2 int, x []float32, at, at2, at3, at4 int) {
-	sumRow := (*[256]float32)(sums[first2:])
+func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T, at int, at2 int, at3 int, at4 int) {
+	sumRow := (*[256]T)(sums[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
-		row := (*[256]float32)(x[at:])
-		row2 := (*[256]float32)(x[at2:])
-		row3 := (*[256]float32)(x[at3:])
-		row4 := (*[256]float32)(x[at4:])
+		row := (*[256]T)(x[at:])
+		row2 := (*[256]T)(x[at2:])
+		row3 := (*[256]T)(x[at3:])
+		row4 := (*[256]T)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-//line reduce.go:72:20000
-			sum += row[threadX]
-//line reduce.go:73:20000
-			sum += row2[threadX]
-//line reduce.go:74:20000
-			sum += row3[threadX]
-//line reduce.go:75:20000
-			sum += row4[threadX]
-//line reduce.go:76:20000
-			sumRow[threadX] = sum
-//line reduce.go:77:20000
+			/*line reduce.go:72:20000*/ sum += row[threadX]
+			/*line reduce.go:73:20000*/ sum += row2[threadX]
+			/*line reduce.go:74:20000*/ sum += row3[threadX]
+			/*line reduce.go:75:20000*/ sum += row4[threadX]
+			/*line reduce.go:76:20000*/ sumRow[threadX] = sum /*line quern_gen.go:2396:1*/
 		}
-//line reduce.go:78:20000
-		return
-//line reduce.go:79:20000
+		/*line reduce.go:78:20000*/ return /*line quern_gen.go:2398:1*/
 	}
-//line reduce.go:80:20000
-	for threadX := range 256 {
-//line reduce.go:81
-		r.ThreadIdx.X = threadX
+	/*line reduce.go:80:20000*/ for threadX := range 256 {
+		/*line reduce.go:81*/ r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-//line reduce.go:72:20000
-		sum += x[at+threadX]
-//line reduce.go:72:20000
-		sum += x[at2+threadX]
-//line reduce.go:72:20000
-		sum += x[at3+threadX]
-//line reduce.go:72:20000
-		sum += x[at4+threadX]
-//line reduce.go:73:20000
-		sumRow[threadX] = sum
-//line reduce.go:74:20000
+		/*line reduce.go:72:20000*/ sum += x[at+threadX]
+		/*line reduce.go:72:20000*/ sum += x[at2+threadX]
+		/*line reduce.go:72:20000*/ sum += x[at3+threadX]
+		/*line reduce.go:72:20000*/ sum += x[at4+threadX]
+		/*line reduce.go:73:20000*/ sumRow[threadX] = sum /*line quern_gen.go:2407:1*/
 	}
-//line reduce.go:75:20000
 }
 
 //go:noinline
-//line quern_gen.go:6838:1
-func quernRow3Sum_float32(r *host.Run, sums []float32, first3, iFirst2, n int, x []float32) {
-	sumRow := (*[256]float32)(sums[first3:])
+func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst2 int, n int, x []T) {
+	sumRow := (*[256]T)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count2 := min(n-iFirst2, 256)
 		if count2 <= 0 {
@@ -6847,78 +2421,49 @@ func quernRow3Sum_float32(r *host.Run, sums []float32, first3, iFirst2, n int, x
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-//line reduce.go:72:20000
-				sum += row5[threadX]
-//line reduce.go:73:20000
-				sumRow2[threadX] = sum
-//line reduce.go:74:20000
+				/*line reduce.go:72:20000*/ sum += row5[threadX]
+				/*line reduce.go:73:20000*/ sumRow2[threadX] = sum /*line quern_gen.go:2425:1*/
 			}
-//line reduce.go:75:20000
-			return
-//line reduce.go:76:20000
+			/*line reduce.go:75:20000*/ return /*line quern_gen.go:2427:1*/
 		}
-//line reduce.go:77:20000
 	}
-//line reduce.go:78:20000
-	for threadX := range 256 {
-//line reduce.go:79:20000
-		r.ThreadIdx.X = threadX
-//line reduce.go:80:20000
-		sum := sumRow[threadX]
-//line reduce.go:71
-		if iFirst2+threadX < n {
-//line reduce.go:72:20000
-			sum += x[iFirst2+threadX]
-//line reduce.go:73:20000
+	/*line reduce.go:78:20000*/ for threadX := range 256 {
+		/*line reduce.go:79:20000*/ r.ThreadIdx.X = threadX
+		/*line reduce.go:80:20000*/ sum := sumRow[threadX]
+		/*line reduce.go:71*/ if iFirst2+threadX < n {
+			/*line reduce.go:72:20000*/ sum += x[iFirst2+threadX] /*line quern_gen.go:2434:1*/
 		}
-//line reduce.go:74:20000
-		sumRow[threadX] = sum
-//line reduce.go:75:20000
+		/*line reduce.go:74:20000*/ sumRow[threadX] = sum /*line quern_gen.go:2436:1*/
 	}
-//line reduce.go:76:20000
 }
 
 //go:noinline
-//line quern_gen.go:6883:1
-func quernRow4Sum_float32(r *host.Run, sums []float32, first4 int, vs []float32) {
-	sumRow := (*[256]float32)(sums[first4:])
-	vRow := (*[256]float32)(vs[first4:])
+func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T) {
+	sumRow := (*[256]T)(sums[first4:])
+	vRow := (*[256]T)(vs[first4:])
 	for threadX := range 256 {
 		sum := sumRow[threadX]
-//line reduce.go:74:20000
-		t2 := sum
-//line reduce.go:75:20000
-		v := t2
-//line reduce.go:76:20000
-		vRow[threadX] = v
-//line reduce.go:77:20000
+		/*line reduce.go:74:20000*/ t2 := sum
+		/*line reduce.go:75:20000*/ v := t2
+		/*line reduce.go:76:20000*/ vRow[threadX] = v /*line quern_gen.go:2448:1*/
 	}
-//line reduce.go:78:20000
 }
 
 //go:noinline
-//line quern_gen.go:6901:1
-func quernRow5Sum_float32(r *host.Run, reduceAdds []float32, first5 int, warps *[8]float32) {
-	reduceAddRow := (*[256]float32)(reduceAdds[first5:])
+func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, warps *[8]T) {
+	reduceAddRow := (*[256]T)(reduceAdds[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:82
-		v2 := reduceAdd
-//line reduce.go:83:20000
-		if (threadX+first5)&31 == 0 {
-//line reduce.go:84:20000
-			warps[(threadX+first5)>>5] = v2
-//line reduce.go:85:20000
+		/*line reduce.go:82*/ v2 := reduceAdd
+		/*line reduce.go:83:20000*/ if (threadX+first5)&31 == 0 {
+			/*line reduce.go:84:20000*/ warps[(threadX+first5)>>5] = v2 /*line quern_gen.go:2460:1*/
 		}
-//line reduce.go:86:20000
 	}
-//line reduce.go:87:20000
 }
 
 //go:noinline
-//line quern_gen.go:6921:1
-func quernRow6Sum_float32(r *host.Run, out []float32, total3 float32) {
+func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {
@@ -6926,416 +2471,27 @@ func quernRow6Sum_float32(r *host.Run, out []float32, total3 float32) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-//line reduce.go:76:20000
-			out[0] = total3
-//line reduce.go:77:20000
+			/*line reduce.go:76:20000*/ out[0] = total3 /*line quern_gen.go:2474:1*/
 		}
-//line reduce.go:78:20000
-		return
-//line reduce.go:79:20000
+		/*line reduce.go:78:20000*/ return /*line quern_gen.go:2476:1*/
 	}
-//line reduce.go:80:20000
-	for threadX := range 256 {
-//line reduce.go:81
-		r.ThreadIdx.X = threadX
-//line reduce.go:75:20000
-		if threadX == 0 {
-//line reduce.go:76:20000
-			out[0] = total3
-//line reduce.go:77:20000
+	/*line reduce.go:80:20000*/ for threadX := range 256 {
+		/*line reduce.go:81*/ r.ThreadIdx.X = threadX
+		/*line reduce.go:75:20000*/ if threadX == 0 {
+			/*line reduce.go:76:20000*/ out[0] = total3 /*line quern_gen.go:2481:1*/
 		}
-//line reduce.go:78:20000
-	}
-//line reduce.go:79:20000
-}
-
-//line quern_gen.go:6953:1
-func quernPlainSum_float64(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_sum_float64(t, v0, v1, v2) })
-}
-
-func quernHostSum_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	x := host.Slice[float64](r, 1)
-	out := host.Slice[float64](r, 2)
-	var iFirst int
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	c := int(256)
-	size := n - c*3 - 256
-	size2 := c * 4
-	var at int
-	var at2 int
-	size3 := c * 1
-	var at3 int
-	size4 := c * 2
-	var at4 int
-	size5 := c * 3
-	var iFirst2 int
-	var total float64
-	vs := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	warps := host.Shared[[8]float64](r, 0)
-	var w float64
-	var w2 float64
-	var w3 float64
-	var w4 float64
-	var w5 float64
-	var w6 float64
-	var w7 float64
-	var w8 float64
-	var total2 float64
-	var total3 float64
-	for r.Next() {
-//line reduce.go:71
-		iFirst = 0
-//line reduce.go:72:20000
-		for threadZ := range 1 {
-//line reduce.go:73:20000
-			for threadY := range 1 {
-//line reduce.go:74:20000
-				first := (threadZ*1 + threadY) * 256
-//line reduce.go:75:20000
-				quernRow1Sum_float64(r, sums, first)
-//line reduce.go:76:20000
-			}
-//line reduce.go:77:20000
-		}
-//line reduce.go:78:20000
-		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-//line reduce.go:79:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
-			}
-//line reduce.go:73:20000
-			at = iFirst
-//line reduce.go:74:20000
-			at2 = iFirst + size3
-//line reduce.go:75:20000
-			at3 = iFirst + size4
-//line reduce.go:76:20000
-			at4 = iFirst + size5
-//line reduce.go:77:20000
-			for threadZ := range 1 {
-//line reduce.go:78:20000
-				for threadY := range 1 {
-//line reduce.go:79:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:80:20000
-					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:81
-					quernRow2Sum_float64(r, sums, first2, x, at, at2, at3, at4)
-				}
-//line reduce.go:83:20000
-			}
-//line reduce.go:84:20000
-		}
-//line reduce.go:85:20000
-		iFirst2 = max(iFirst, 0)
-//line reduce.go:86:20000
-		for ; iFirst2 < n; iFirst2 += 256 {
-//line reduce.go:87:20000
-			if r.Halted() {
-//line reduce.go:71
-				r.Halt()
-//line reduce.go:72:20000
-			}
-//line reduce.go:73:20000
-			for threadZ := range 1 {
-//line reduce.go:74:20000
-				for threadY := range 1 {
-//line reduce.go:75:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:76:20000
-					first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:77:20000
-					quernRow3Sum_float64(r, sums, first3, iFirst2, n, x)
-//line reduce.go:78:20000
-				}
-//line reduce.go:79:20000
-			}
-//line reduce.go:80:20000
-		}
-//line reduce.go:81
-		total = 0
-		for threadZ := range 1 {
-//line reduce.go:83:20000
-			for threadY := range 1 {
-//line reduce.go:84:20000
-				first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:85:20000
-				quernRow4Sum_float64(r, sums, first4, vs)
-//line reduce.go:86:20000
-			}
-//line reduce.go:87:20000
-		}
-//line reduce.go:82
-		host.ReduceAdd(reduceAdds, vs)
-//line reduce.go:83:20000
-		for threadZ := range 1 {
-//line reduce.go:84:20000
-			for threadY := range 1 {
-//line reduce.go:85:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:86:20000
-				first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:87:20000
-				quernRow5Sum_float64(r, reduceAdds, first5, warps)
-//line reduce.go:88:20000
-			}
-//line reduce.go:89:20000
-		}
-//line reduce.go:90:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w = warps[0]
-//line reduce.go:88:20000
-		total += w
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w2 = warps[1]
-//line reduce.go:88:20000
-		total += w2
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w3 = warps[2]
-//line reduce.go:88:20000
-		total += w3
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w4 = warps[3]
-//line reduce.go:88:20000
-		total += w4
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w5 = warps[4]
-//line reduce.go:88:20000
-		total += w5
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w6 = warps[5]
-//line reduce.go:88:20000
-		total += w6
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w7 = warps[6]
-//line reduce.go:88:20000
-		total += w7
-//line reduce.go:89:20000
-		r.ThreadIdx = kernel.Dim3{}
-//line reduce.go:87:20000
-		w8 = warps[7]
-//line reduce.go:88:20000
-		total += w8
-//line reduce.go:90:20000
-		total2 = total
-//line reduce.go:74:20000
-		total3 = total2
-//line reduce.go:75:20000
-		for threadZ := range 1 {
-//line reduce.go:76:20000
-			for threadY := range 1 {
-//line reduce.go:77:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:78:20000
-				quernRow6Sum_float64(r, out, total3)
-//line reduce.go:79:20000
-			}
-//line reduce.go:80:20000
-		}
-//line reduce.go:81
 	}
 }
 
-//go:noinline
-//line quern_gen.go:7160:1
-func quernRow1Sum_float64(r *host.Run, sums []float64, first int) {
-	sumRow := (*[256]float64)(sums[first:])
-//line reduce.go:70
-	*sumRow = [256]float64{}
+func quernPlainNorm[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { norm[T](t, v0, v1, v2) })
 }
 
-//go:noinline
-//line quern_gen.go:7168:1
-func quernRow2Sum_float64(r *host.Run, sums []float64, first2 int, x []float64, at, at2, at3, at4 int) {
-	sumRow := (*[256]float64)(sums[first2:])
-	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
-		row := (*[256]float64)(x[at:])
-		row2 := (*[256]float64)(x[at2:])
-		row3 := (*[256]float64)(x[at3:])
-		row4 := (*[256]float64)(x[at4:])
-		for threadX := range 256 {
-			sum := sumRow[threadX]
-//line reduce.go:72:20000
-			sum += row[threadX]
-//line reduce.go:73:20000
-			sum += row2[threadX]
-//line reduce.go:74:20000
-			sum += row3[threadX]
-//line reduce.go:75:20000
-			sum += row4[threadX]
-//line reduce.go:76:20000
-			sumRow[threadX] = sum
-//line reduce.go:77:20000
-		}
-//line reduce.go:78:20000
-		return
-//line reduce.go:79:20000
-	}
-//line reduce.go:80:20000
-	for threadX := range 256 {
-//line reduce.go:81
-		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-//line reduce.go:72:20000
-		sum += x[at+threadX]
-//line reduce.go:72:20000
-		sum += x[at2+threadX]
-//line reduce.go:72:20000
-		sum += x[at3+threadX]
-//line reduce.go:72:20000
-		sum += x[at4+threadX]
-//line reduce.go:73:20000
-		sumRow[threadX] = sum
-//line reduce.go:74:20000
-	}
-//line reduce.go:75:20000
-}
-
-//go:noinline
-//line quern_gen.go:7215:1
-func quernRow3Sum_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x []float64) {
-	sumRow := (*[256]float64)(sums[first3:])
-	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count2 := min(n-iFirst2, 256)
-		if count2 <= 0 {
-			return
-		}
-		if iFirst2 >= 0 && count2 <= len(x)-iFirst2 {
-			row5 := x[iFirst2:][:count2]
-			sumRow2 := sumRow[:][:count2]
-			for threadX := range count2 {
-				sum := sumRow2[threadX]
-//line reduce.go:72:20000
-				sum += row5[threadX]
-//line reduce.go:73:20000
-				sumRow2[threadX] = sum
-//line reduce.go:74:20000
-			}
-//line reduce.go:75:20000
-			return
-//line reduce.go:76:20000
-		}
-//line reduce.go:77:20000
-	}
-//line reduce.go:78:20000
-	for threadX := range 256 {
-//line reduce.go:79:20000
-		r.ThreadIdx.X = threadX
-//line reduce.go:80:20000
-		sum := sumRow[threadX]
-//line reduce.go:71
-		if iFirst2+threadX < n {
-//line reduce.go:72:20000
-			sum += x[iFirst2+threadX]
-//line reduce.go:73:20000
-		}
-//line reduce.go:74:20000
-		sumRow[threadX] = sum
-//line reduce.go:75:20000
-	}
-//line reduce.go:76:20000
-}
-
-//go:noinline
-//line quern_gen.go:7260:1
-func quernRow4Sum_float64(r *host.Run, sums []float64, first4 int, vs []float64) {
-	sumRow := (*[256]float64)(sums[first4:])
-	vRow := (*[256]float64)(vs[first4:])
-	for threadX := range 256 {
-		sum := sumRow[threadX]
-//line reduce.go:74:20000
-		t2 := sum
-//line reduce.go:75:20000
-		v := t2
-//line reduce.go:76:20000
-		vRow[threadX] = v
-//line reduce.go:77:20000
-	}
-//line reduce.go:78:20000
-}
-
-//go:noinline
-//line quern_gen.go:7278:1
-func quernRow5Sum_float64(r *host.Run, reduceAdds []float64, first5 int, warps *[8]float64) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:82
-		v2 := reduceAdd
-//line reduce.go:83:20000
-		if (threadX+first5)&31 == 0 {
-//line reduce.go:84:20000
-			warps[(threadX+first5)>>5] = v2
-//line reduce.go:85:20000
-		}
-//line reduce.go:86:20000
-	}
-//line reduce.go:87:20000
-}
-
-//go:noinline
-//line quern_gen.go:7298:1
-func quernRow6Sum_float64(r *host.Run, out []float64, total3 float64) {
-	firstX := 0
-	count3 := 1 - firstX
-	if count3 <= 0 {
-		return
-	}
-	if 0 < len(out) {
-		for range count3 {
-//line reduce.go:76:20000
-			out[0] = total3
-//line reduce.go:77:20000
-		}
-//line reduce.go:78:20000
-		return
-//line reduce.go:79:20000
-	}
-//line reduce.go:80:20000
-	for threadX := range 256 {
-//line reduce.go:81
-		r.ThreadIdx.X = threadX
-//line reduce.go:75:20000
-		if threadX == 0 {
-//line reduce.go:76:20000
-			out[0] = total3
-//line reduce.go:77:20000
-		}
-//line reduce.go:78:20000
-	}
-//line reduce.go:79:20000
-}
-
-//line quern_gen.go:7330:1
-func quernPlainNorm_float32(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[float32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_norm_float32(t, v0, v1, v2) })
-}
-
-func quernHostNorm_float32(r *host.Run) {
+func quernHostNorm[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	partial := host.Slice[Squares](r, 1)
-	out := host.Slice[float32](r, 2)
+	out := host.Slice[T](r, 2)
 	var iFirst int
 	sums := host.Scratch[Squares](r, 0, r.BlockDim.Count())
 	vs := host.Scratch[Squares](r, 1, r.BlockDim.Count())
@@ -7348,66 +2504,43 @@ func quernHostNorm_float32(r *host.Run) {
 	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-//line reduce.go:168:20000
-		iFirst = 0
-//line reduce.go:169:20000
-		for threadZ := range 1 {
-//line reduce.go:170:20000
-			for threadY := range 1 {
-//line reduce.go:171:20000
-				first := (threadZ*1 + threadY) * 256
-//line reduce.go:172:20000
-				quernRow1Norm_float32(r, sums, first)
-//line reduce.go:173:20000
+		/*line reduce.go:168:20000*/ iFirst = 0
+		/*line reduce.go:169:20000*/ for threadZ := range 1 {
+			/*line reduce.go:170:20000*/ for threadY := range 1 {
+				/*line reduce.go:171:20000*/ first := (threadZ*1 + threadY) * 256
+				/*line reduce.go:172:20000*/ quernRow1Norm[T](r, sums, first) /*line quern_gen.go:2511:1*/
 			}
-//line reduce.go:174:20000
 		}
-//line reduce.go:175:20000
-		for ; iFirst < n; iFirst += 256 {
-//line reduce.go:176:20000
-			if r.Halted() {
-//line reduce.go:168:20000
-				r.Halt()
-//line reduce.go:169:20000
+		/*line reduce.go:175:20000*/ for ; iFirst < n; iFirst += 256 {
+			/*line reduce.go:176:20000*/ if r.Halted() {
+				/*line reduce.go:168:20000*/ r.Halt() /*line quern_gen.go:2516:1*/
 			}
-//line reduce.go:170:20000
-			for threadZ := range 1 {
-//line reduce.go:171:20000
-				for threadY := range 1 {
-//line reduce.go:172:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:173:20000
-					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:174:20000
-					quernRow2Norm_float32(r, sums, first2, iFirst, n, partial)
-//line reduce.go:175:20000
+			/*line reduce.go:170:20000*/ for threadZ := range 1 {
+				/*line reduce.go:171:20000*/ for threadY := range 1 {
+					/*line reduce.go:172:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:173:20000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:174:20000*/ quernRow2Norm[T](r, sums, first2, iFirst, n, partial) /*line quern_gen.go:2522:1*/
 				}
-//line reduce.go:176:20000
 			}
-//line reduce.go:177:20000
 		}
-//line reduce.go:178:20000
-		for threadZ := range 1 {
-//line reduce.go:179:20000
-			for threadY := range 1 {
-//line reduce.go:180:20000
-				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:181
-				quernRow3Norm_float32(r, sums, first3, vs, totals, givens)
+		/*line reduce.go:178:20000*/ for threadZ := range 1 {
+			/*line reduce.go:179:20000*/ for threadY := range 1 {
+				/*line reduce.go:180*/ first3 := (threadZ*1 + threadY) * 256
+				quernRow3Norm[T](r, sums, first3, vs, totals, givens)
 			}
 		}
 		host.ReduceAdd(reduceAdds, givens)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Norm_float32(r, vs, first4, givens2)
+				quernRow4Norm[T](r, vs, first4, givens2)
 			}
 		}
 		host.ReduceAdd(reduceAdds2, givens2)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Norm_float32(r, vs, first5, givens3)
+				quernRow5Norm[T](r, vs, first5, givens3)
 			}
 		}
 		host.ReduceAdd(reduceAdds3, givens3)
@@ -7415,35 +2548,31 @@ func quernHostNorm_float32(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
-				quernRow6Norm_float32(r, reduceAdds, first6, reduceAdds2, reduceAdds3, warps)
+				quernRow6Norm[T](r, reduceAdds, first6, reduceAdds2, reduceAdds3, warps)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
-				quernRow7Norm_float32(r, totals, first7, warps, out)
+				quernRow7Norm[T](r, totals, first7, warps, out)
 			}
 		}
-	}
+	} /*line quern_gen.go:2561:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7433:1
-func quernRow1Norm_float32(r *host.Run, sums []Squares, first int) {
+func quernRow1Norm[T float32 | float64](r *host.Run, sums []Squares, first int) {
 	sumRow := (*[256]Squares)(sums[first:])
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 //line reduce.go:167:20000
-		*sum = Squares{}
-//line reduce.go:168:20000
+		*sum = Squares{} /*line quern_gen.go:2570:1*/
 	}
-//line reduce.go:169:20000
 }
 
 //go:noinline
-//line quern_gen.go:7446:1
-func quernRow2Norm_float32(r *host.Run, sums []Squares, first2, iFirst, n int, partial []Squares) {
+func quernRow2Norm[T float32 | float64](r *host.Run, sums []Squares, first2 int, iFirst int, n int, partial []Squares) {
 	sumRow := (*[256]Squares)(sums[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-iFirst, 256)
@@ -7456,40 +2585,24 @@ func quernRow2Norm_float32(r *host.Run, sums []Squares, first2, iFirst, n int, p
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				sum := &sumRow2[threadX]
-//line reduce.go:169:20000
-				t1 := row[threadX]
-//line reduce.go:169:20000
-				sum.merge(t1)
-//line reduce.go:170:20000
+				/*line reduce.go:169:20000*/ t1 := row[threadX]
+				/*line reduce.go:169:20000*/ sum.merge(t1) /*line quern_gen.go:2589:1*/
 			}
-//line reduce.go:171:20000
-			return
-//line reduce.go:172:20000
+			/*line reduce.go:171:20000*/ return /*line quern_gen.go:2591:1*/
 		}
-//line reduce.go:173:20000
 	}
-//line reduce.go:174:20000
-	for threadX := range 256 {
-//line reduce.go:175:20000
-		r.ThreadIdx.X = threadX
-//line reduce.go:176:20000
-		sum := &sumRow[threadX]
-//line reduce.go:168:20000
-		if iFirst+threadX < n {
-//line reduce.go:169:20000
-			t1 := partial[iFirst+threadX]
-//line reduce.go:169:20000
-			sum.merge(t1)
-//line reduce.go:170:20000
+	/*line reduce.go:174:20000*/ for threadX := range 256 {
+		/*line reduce.go:175:20000*/ r.ThreadIdx.X = threadX
+		/*line reduce.go:176:20000*/ sum := &sumRow[threadX]
+		/*line reduce.go:168:20000*/ if iFirst+threadX < n {
+			/*line reduce.go:169:20000*/ t1 := partial[iFirst+threadX]
+			/*line reduce.go:169:20000*/ sum.merge(t1) /*line quern_gen.go:2599:1*/
 		}
-//line reduce.go:171:20000
 	}
-//line reduce.go:172:20000
 }
 
 //go:noinline
-//line quern_gen.go:7492:1
-func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals []Squares, givens []float64) {
+func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int, vs []Squares, totals []Squares, givens []float64) {
 	sumRow := (*[256]Squares)(sums[first3:])
 	vRow := (*[256]Squares)(vs[first3:])
 	totalRow := (*[256]Squares)(totals[first3:])
@@ -7497,47 +2610,40 @@ func quernRow3Norm_float32(r *host.Run, sums []Squares, first3 int, vs, totals [
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 		total := &totalRow[threadX]
-//line reduce.go:171:20000
-		t3 := *sum
-//line reduce.go:172:20000
-		v := t3
+		/*line reduce.go:171:20000*/ t3 := *sum
+		/*line reduce.go:172:20000*/ v := t3
 //line reduce.go:183
 		*total = Squares{}
 		given := v.Large
 		vRow[threadX] = v
 		givenRow[threadX] = given
-	}
+	} /*line quern_gen.go:2620:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7514:1
-func quernRow4Norm_float32(r *host.Run, vs []Squares, first4 int, givens2 []float64) {
+func quernRow4Norm[T float32 | float64](r *host.Run, vs []Squares, first4 int, givens2 []float64) {
 	vRow := (*[256]Squares)(vs[first4:])
 	givenRow2 := (*[256]float64)(givens2[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:184
-		given2 := v.Medium
+		/*line reduce.go:184*/ given2 := v.Medium
 		givenRow2[threadX] = given2
-	}
+	} /*line quern_gen.go:2631:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7527:1
-func quernRow5Norm_float32(r *host.Run, vs []Squares, first5 int, givens3 []float64) {
+func quernRow5Norm[T float32 | float64](r *host.Run, vs []Squares, first5 int, givens3 []float64) {
 	vRow := (*[256]Squares)(vs[first5:])
 	givenRow3 := (*[256]float64)(givens3[first5:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line reduce.go:184
-		given3 := v.Small
+		/*line reduce.go:184*/ given3 := v.Small
 		givenRow3[threadX] = given3
-	}
+	} /*line quern_gen.go:2642:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7540:1
-func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduceAdds2, reduceAdds3 []float64, warps *[8]Squares) {
+func quernRow6Norm[T float32 | float64](r *host.Run, reduceAdds []float64, first6 int, reduceAdds2 []float64, reduceAdds3 []float64, warps *[8]Squares) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
 	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
 	reduceAddRow3 := (*[256]float64)(reduceAdds3[first6:])
@@ -7546,449 +2652,138 @@ func quernRow6Norm_float32(r *host.Run, reduceAdds []float64, first6 int, reduce
 		reduceAdd := reduceAddRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-//line reduce.go:184
-		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
+		/*line reduce.go:184*/ v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
 		if (threadX+first6)&31 == 0 {
 			warps[(threadX+first6)>>5] = v2
 		}
-	}
+	} /*line quern_gen.go:2659:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7559:1
-func quernRow7Norm_float32(r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []float32) {
+func quernRow7Norm[T float32 | float64](r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []T) {
 	totalRow := (*[256]Squares)(totals[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		total := &totalRow[threadX]
-//line reduce.go:189
-		for i := 0; i < 8; i++ {
-//line reduce.go:189
-			w := warps[i]
+		/*line reduce.go:189*/ for i := 0; i < 8; i++ {
+			/*line reduce.go:189*/ w := warps[i]
 			t4 := w
-//line reduce.go:190
-			total.merge(t4)
+			/*line reduce.go:190*/ total.merge(t4)
 		}
 		total2 := *total
-//line reduce.go:171:20000
-		total3 := total2
-//line reduce.go:172:20000
-		if threadX == 0 {
-//line reduce.go:173:20000
-			result0 := total3.root()
-//line reduce.go:173:20000
-			out[0] = float32(result0)
-//line reduce.go:174:20000
+		/*line reduce.go:171:20000*/ total3 := total2
+		/*line reduce.go:172:20000*/ if threadX == 0 {
+			/*line reduce.go:173:20000*/ result0 := total3.root()
+			/*line reduce.go:173:20000*/ out[0] = T(result0) /*line quern_gen.go:2677:1*/
 		}
-//line reduce.go:175:20000
 	}
-//line reduce.go:176:20000
 }
 
-//line quern_gen.go:7589:1
-func quernPlainNorm_float64(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[float64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_norm_float64(t, v0, v1, v2) })
+func quernPlainLargestOf[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[T]](r, 1), host.Slice[int](r, 2)
+	host.Plain(r, func(t kernel.Thread) { largestOf[T](t, v0, v1, v2) })
 }
 
-func quernHostNorm_float64(r *host.Run) {
+func quernHostLargestOf[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
-	partial := host.Slice[Squares](r, 1)
-	out := host.Slice[float64](r, 2)
-	var iFirst int
-	sums := host.Scratch[Squares](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[Squares](r, 1, r.BlockDim.Count())
-	totals := host.Scratch[Squares](r, 2, r.BlockDim.Count())
-	givens := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 7, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	warps := host.Shared[[8]Squares](r, 0)
-	for r.Next() {
-//line reduce.go:168:20000
-		iFirst = 0
-//line reduce.go:169:20000
-		for threadZ := range 1 {
-//line reduce.go:170:20000
-			for threadY := range 1 {
-//line reduce.go:171:20000
-				first := (threadZ*1 + threadY) * 256
-//line reduce.go:172:20000
-				quernRow1Norm_float64(r, sums, first)
-//line reduce.go:173:20000
-			}
-//line reduce.go:174:20000
-		}
-//line reduce.go:175:20000
-		for ; iFirst < n; iFirst += 256 {
-//line reduce.go:176:20000
-			if r.Halted() {
-//line reduce.go:168:20000
-				r.Halt()
-//line reduce.go:169:20000
-			}
-//line reduce.go:170:20000
-			for threadZ := range 1 {
-//line reduce.go:171:20000
-				for threadY := range 1 {
-//line reduce.go:172:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:173:20000
-					first2 := (threadZ*1 + threadY) * 256
-//line reduce.go:174:20000
-					quernRow2Norm_float64(r, sums, first2, iFirst, n, partial)
-//line reduce.go:175:20000
-				}
-//line reduce.go:176:20000
-			}
-//line reduce.go:177:20000
-		}
-//line reduce.go:178:20000
-		for threadZ := range 1 {
-//line reduce.go:179:20000
-			for threadY := range 1 {
-//line reduce.go:180:20000
-				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:181
-				quernRow3Norm_float64(r, sums, first3, vs, totals, givens)
-			}
-		}
-		host.ReduceAdd(reduceAdds, givens)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Norm_float64(r, vs, first4, givens2)
-			}
-		}
-		host.ReduceAdd(reduceAdds2, givens2)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Norm_float64(r, vs, first5, givens3)
-			}
-		}
-		host.ReduceAdd(reduceAdds3, givens3)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6Norm_float64(r, reduceAdds, first6, reduceAdds2, reduceAdds3, warps)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7Norm_float64(r, totals, first7, warps, out)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7692:1
-func quernRow1Norm_float64(r *host.Run, sums []Squares, first int) {
-	sumRow := (*[256]Squares)(sums[first:])
-	for threadX := range 256 {
-		sum := &sumRow[threadX]
-//line reduce.go:167:20000
-		*sum = Squares{}
-//line reduce.go:168:20000
-	}
-//line reduce.go:169:20000
-}
-
-//go:noinline
-//line quern_gen.go:7705:1
-func quernRow2Norm_float64(r *host.Run, sums []Squares, first2, iFirst, n int, partial []Squares) {
-	sumRow := (*[256]Squares)(sums[first2:])
-	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-iFirst, 256)
-		if count <= 0 {
-			return
-		}
-		if iFirst >= 0 && count <= len(partial)-iFirst {
-			row := partial[iFirst:][:count]
-			sumRow2 := sumRow[:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				sum := &sumRow2[threadX]
-//line reduce.go:169:20000
-				t1 := row[threadX]
-//line reduce.go:169:20000
-				sum.merge(t1)
-//line reduce.go:170:20000
-			}
-//line reduce.go:171:20000
-			return
-//line reduce.go:172:20000
-		}
-//line reduce.go:173:20000
-	}
-//line reduce.go:174:20000
-	for threadX := range 256 {
-//line reduce.go:175:20000
-		r.ThreadIdx.X = threadX
-//line reduce.go:176:20000
-		sum := &sumRow[threadX]
-//line reduce.go:168:20000
-		if iFirst+threadX < n {
-//line reduce.go:169:20000
-			t1 := partial[iFirst+threadX]
-//line reduce.go:169:20000
-			sum.merge(t1)
-//line reduce.go:170:20000
-		}
-//line reduce.go:171:20000
-	}
-//line reduce.go:172:20000
-}
-
-//go:noinline
-//line quern_gen.go:7751:1
-func quernRow3Norm_float64(r *host.Run, sums []Squares, first3 int, vs, totals []Squares, givens []float64) {
-	sumRow := (*[256]Squares)(sums[first3:])
-	vRow := (*[256]Squares)(vs[first3:])
-	totalRow := (*[256]Squares)(totals[first3:])
-	givenRow := (*[256]float64)(givens[first3:])
-	for threadX := range 256 {
-		sum := &sumRow[threadX]
-		total := &totalRow[threadX]
-//line reduce.go:171:20000
-		t3 := *sum
-//line reduce.go:172:20000
-		v := t3
-//line reduce.go:183
-		*total = Squares{}
-		given := v.Large
-		vRow[threadX] = v
-		givenRow[threadX] = given
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7773:1
-func quernRow4Norm_float64(r *host.Run, vs []Squares, first4 int, givens2 []float64) {
-	vRow := (*[256]Squares)(vs[first4:])
-	givenRow2 := (*[256]float64)(givens2[first4:])
-	for threadX := range 256 {
-		v := vRow[threadX]
-//line reduce.go:184
-		given2 := v.Medium
-		givenRow2[threadX] = given2
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7786:1
-func quernRow5Norm_float64(r *host.Run, vs []Squares, first5 int, givens3 []float64) {
-	vRow := (*[256]Squares)(vs[first5:])
-	givenRow3 := (*[256]float64)(givens3[first5:])
-	for threadX := range 256 {
-		v := vRow[threadX]
-//line reduce.go:184
-		given3 := v.Small
-		givenRow3[threadX] = given3
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7799:1
-func quernRow6Norm_float64(r *host.Run, reduceAdds []float64, first6 int, reduceAdds2, reduceAdds3 []float64, warps *[8]Squares) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
-	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
-	reduceAddRow3 := (*[256]float64)(reduceAdds3[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		reduceAdd2 := reduceAddRow2[threadX]
-		reduceAdd3 := reduceAddRow3[threadX]
-//line reduce.go:184
-		v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if (threadX+first6)&31 == 0 {
-			warps[(threadX+first6)>>5] = v2
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:7818:1
-func quernRow7Norm_float64(r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []float64) {
-	totalRow := (*[256]Squares)(totals[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		total := &totalRow[threadX]
-//line reduce.go:189
-		for i := 0; i < 8; i++ {
-//line reduce.go:189
-			w := warps[i]
-			t4 := w
-//line reduce.go:190
-			total.merge(t4)
-		}
-		total2 := *total
-//line reduce.go:171:20000
-		total3 := total2
-//line reduce.go:172:20000
-		if threadX == 0 {
-//line reduce.go:173:20000
-			result0 := total3.root()
-//line reduce.go:173:20000
-			out[0] = float64(result0)
-//line reduce.go:174:20000
-		}
-//line reduce.go:175:20000
-	}
-//line reduce.go:176:20000
-}
-
-//line quern_gen.go:7848:1
-func quernPlainLargestOf_float32(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[float32]](r, 1), host.Slice[int](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_largestOf_float32(t, v0, v1, v2) })
-}
-
-func quernHostLargestOf_float32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	partial := host.Slice[Largest[float32]](r, 1)
+	partial := host.Slice[Largest[T]](r, 1)
 	out := host.Slice[int](r, 2)
 	var iFirst int
-	bests := host.Scratch[Largest[float32]](r, 0, r.BlockDim.Count())
+	bests := host.Scratch[Largest[T]](r, 0, r.BlockDim.Count())
 	var offset int
-	vs := host.Scratch[Largest[float32]](r, 1, r.BlockDim.Count())
+	vs := host.Scratch[Largest[T]](r, 1, r.BlockDim.Count())
 	var t2 int
-	t1s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float32](r, 3, r.BlockDim.Count())
+	t1s := host.Scratch[T](r, 2, r.BlockDim.Count())
+	shuffleXors := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var t5 int
 	t4s := host.Scratch[int](r, 4, r.BlockDim.Count())
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	warps := host.Shared[[8]Largest[float32]](r, 0)
+	warps := host.Shared[[8]Largest[T]](r, 0)
 	for r.Next() {
-//line reduce.go:238
-		iFirst = 0
+		/*line reduce.go:238*/ iFirst = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
-				quernRow1LargestOf_float32(r, bests, first)
+				quernRow1LargestOf[T](r, bests, first)
 			}
 		}
 		for ; iFirst < n; iFirst += 256 {
 			if r.Halted() {
-//line reduce.go:238
-				r.Halt()
+				/*line reduce.go:238*/ r.Halt()
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LargestOf_float32(r, bests, first2, iFirst, n, partial)
+					quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial)
 				}
 			}
 		}
-//line reduce.go:248:20000
-		offset = 16
-//line reduce.go:249:20000
-		for threadZ := range 1 {
-//line reduce.go:250:20000
-			for threadY := range 1 {
-//line reduce.go:251:20000
-				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:252:20000
-				quernRow3LargestOf_float32(r, bests, first3, vs)
-//line reduce.go:253:20000
+		/*line reduce.go:248:20000*/ offset = 16
+		/*line reduce.go:249:20000*/ for threadZ := range 1 {
+			/*line reduce.go:250:20000*/ for threadY := range 1 {
+				/*line reduce.go:251:20000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line reduce.go:252:20000*/ quernRow3LargestOf[T](r, bests, first3, vs) /*line quern_gen.go:2726:1*/
 			}
-//line reduce.go:254:20000
 		}
-//line reduce.go:255:20000
-		for ; offset > 0; offset /= 2 {
-//line reduce.go:256:20000
-			if r.Halted() {
-//line reduce.go:248:20000
-				r.Halt()
-//line reduce.go:249:20000
+		/*line reduce.go:255:20000*/ for ; offset > 0; offset /= 2 {
+			/*line reduce.go:256:20000*/ if r.Halted() {
+				/*line reduce.go:248:20000*/ r.Halt() /*line quern_gen.go:2731:1*/
 			}
-//line reduce.go:249:20000
-			t2 = offset
-//line reduce.go:250:20000
-			for threadZ := range 1 {
-//line reduce.go:251:20000
-				for threadY := range 1 {
-//line reduce.go:252:20000
-					first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:253:20000
-					quernRow4LargestOf_float32(r, vs, first4, t1s)
-//line reduce.go:254:20000
+			/*line reduce.go:249:20000*/ t2 = offset
+			/*line reduce.go:250:20000*/ for threadZ := range 1 {
+				/*line reduce.go:251:20000*/ for threadY := range 1 {
+					/*line reduce.go:252:20000*/ first4 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:253:20000*/ quernRow4LargestOf[T](r, vs, first4, t1s) /*line quern_gen.go:2737:1*/
 				}
-//line reduce.go:255:20000
 			}
-//line reduce.go:256:20000
-			host.ShuffleXor(shuffleXors, t1s, t2)
-//line reduce.go:257:20000
-			t5 = offset
-//line reduce.go:258:20000
-			for threadZ := range 1 {
-//line reduce.go:259:20000
-				for threadY := range 1 {
-//line reduce.go:260:20000
-					first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:261:20000
-					quernRow5LargestOf_float32(r, vs, first5, t4s)
-//line reduce.go:262:20000
+			/*line reduce.go:256:20000*/ host.ShuffleXor(shuffleXors, t1s, t2)
+			/*line reduce.go:257:20000*/ t5 = offset
+			/*line reduce.go:258:20000*/ for threadZ := range 1 {
+				/*line reduce.go:259:20000*/ for threadY := range 1 {
+					/*line reduce.go:260:20000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:261:20000*/ quernRow5LargestOf[T](r, vs, first5, t4s) /*line quern_gen.go:2745:1*/
 				}
-//line reduce.go:263:20000
 			}
-//line reduce.go:264:20000
-			host.ShuffleXor(shuffleXors2, t4s, t5)
-//line reduce.go:265:20000
-			for threadZ := range 1 {
-//line reduce.go:266:20000
-				for threadY := range 1 {
-//line reduce.go:267:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:268:20000
-					first6 := (threadZ*1 + threadY) * 256
-//line reduce.go:269:20000
-					quernRow6LargestOf_float32(r, vs, first6, shuffleXors, shuffleXors2)
-//line reduce.go:270:20000
+			/*line reduce.go:264:20000*/ host.ShuffleXor(shuffleXors2, t4s, t5)
+			/*line reduce.go:265:20000*/ for threadZ := range 1 {
+				/*line reduce.go:266:20000*/ for threadY := range 1 {
+					/*line reduce.go:267:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:268:20000*/ first6 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:269:20000*/ quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2) /*line quern_gen.go:2753:1*/
 				}
-//line reduce.go:271:20000
 			}
-//line reduce.go:272
 		}
-		for threadZ := range 1 {
+		/*line reduce.go:273*/ for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
-				quernRow7LargestOf_float32(r, vs, first7, warps)
+				quernRow7LargestOf[T](r, vs, first7, warps)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
-				quernRow8LargestOf_float32(r, bests, first8, vs, warps, out)
+				quernRow8LargestOf[T](r, bests, first8, vs, warps, out)
 			}
 		}
-	}
+	} /*line quern_gen.go:2771:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7979:1
-func quernRow1LargestOf_float32(r *host.Run, bests []Largest[float32], first int) {
-	bestRow := (*[256]Largest[float32])(bests[first:])
+func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first int) {
+	bestRow := (*[256]Largest[T])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 //line reduce.go:237
-		*best = Largest[float32]{Index: -1}
-	}
+		*best = Largest[T]{Index: -1}
+	} /*line quern_gen.go:2781:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7990:1
-func quernRow2LargestOf_float32(r *host.Run, bests []Largest[float32], first2, iFirst, n int, partial []Largest[float32]) {
-	bestRow := (*[256]Largest[float32])(bests[first2:])
+func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first2 int, iFirst int, n int, partial []Largest[T]) {
+	bestRow := (*[256]Largest[T])(bests[first2:])
 	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-iFirst, 256)
 		if count <= 0 {
@@ -8000,10 +2795,8 @@ func quernRow2LargestOf_float32(r *host.Run, bests []Largest[float32], first2, i
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-//line reduce.go:239
-				t1 := row[threadX]
-//line reduce.go:239
-				best.take(t1)
+				/*line reduce.go:239*/ t1 := row[threadX]
+				/*line reduce.go:239*/ best.take(t1)
 			}
 			return
 		}
@@ -8011,431 +2804,109 @@ func quernRow2LargestOf_float32(r *host.Run, bests []Largest[float32], first2, i
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
-//line reduce.go:238
-		if iFirst+threadX < n {
+		/*line reduce.go:238*/ if iFirst+threadX < n {
 			t1 := partial[iFirst+threadX]
-//line reduce.go:239
-			best.take(t1)
+			/*line reduce.go:239*/ best.take(t1)
 		}
-	}
+	} /*line quern_gen.go:2811:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8025:1
-func quernRow3LargestOf_float32(r *host.Run, bests []Largest[float32], first3 int, vs []Largest[float32]) {
-	bestRow := (*[256]Largest[float32])(bests[first3:])
-	vRow := (*[256]Largest[float32])(vs[first3:])
+func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first3 int, vs []Largest[T]) {
+	bestRow := (*[256]Largest[T])(bests[first3:])
+	vRow := (*[256]Largest[T])(vs[first3:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:241
-		t3 := *best
+		/*line reduce.go:241*/ t3 := *best
 		*v = t3
-	}
+	} /*line quern_gen.go:2823:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8039:1
-func quernRow4LargestOf_float32(r *host.Run, vs []Largest[float32], first4 int, t1s []float32) {
-	vRow := (*[256]Largest[float32])(vs[first4:])
-	t1Row := (*[256]float32)(t1s[first4:])
+func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first4 int, t1s []T) {
+	vRow := (*[256]Largest[T])(vs[first4:])
+	t1Row := (*[256]T)(t1s[first4:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:249:20000
-		t12 := v.Magnitude
-//line reduce.go:250:20000
-		t1Row[threadX] = t12
-//line reduce.go:251:20000
+		/*line reduce.go:249:20000*/ t12 := v.Magnitude
+		/*line reduce.go:250:20000*/ t1Row[threadX] = t12 /*line quern_gen.go:2833:1*/
 	}
-//line reduce.go:252:20000
 }
 
 //go:noinline
-//line quern_gen.go:8055:1
-func quernRow5LargestOf_float32(r *host.Run, vs []Largest[float32], first5 int, t4s []int) {
-	vRow := (*[256]Largest[float32])(vs[first5:])
+func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first5 int, t4s []int) {
+	vRow := (*[256]Largest[T])(vs[first5:])
 	t4Row := (*[256]int)(t4s[first5:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-//line reduce.go:249:20000
-		t4 := v.Index
-//line reduce.go:250:20000
-		t4Row[threadX] = t4
-//line reduce.go:251:20000
+		/*line reduce.go:249:20000*/ t4 := v.Index
+		/*line reduce.go:250:20000*/ t4Row[threadX] = t4 /*line quern_gen.go:2844:1*/
 	}
-//line reduce.go:252:20000
 }
 
 //go:noinline
-//line quern_gen.go:8071:1
-func quernRow6LargestOf_float32(r *host.Run, vs []Largest[float32], first6 int, shuffleXors []float32, shuffleXors2 []int) {
-	vRow := (*[256]Largest[float32])(vs[first6:])
-	shuffleXorRow := (*[256]float32)(shuffleXors[first6:])
+func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first6 int, shuffleXors []T, shuffleXors2 []int) {
+	vRow := (*[256]Largest[T])(vs[first6:])
+	shuffleXorRow := (*[256]T)(shuffleXors[first6:])
 	shuffleXorRow2 := (*[256]int)(shuffleXors2[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line reduce.go:249:20000
-		t7 := Largest[float32]{Magnitude: shuffleXor, Index: shuffleXor2}
-//line reduce.go:249:20000
-		v.take(t7)
-//line reduce.go:250:20000
+		/*line reduce.go:249:20000*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
+		/*line reduce.go:249:20000*/ v.take(t7) /*line quern_gen.go:2859:1*/
 	}
-//line reduce.go:251:20000
 }
 
 //go:noinline
-//line quern_gen.go:8091:1
-func quernRow7LargestOf_float32(r *host.Run, vs []Largest[float32], first7 int, warps *[8]Largest[float32]) {
-	vRow := (*[256]Largest[float32])(vs[first7:])
+func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first7 int, warps *[8]Largest[T]) {
+	vRow := (*[256]Largest[T])(vs[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line reduce.go:251:20000
-		if (threadX+first7)&31 == 0 {
-//line reduce.go:252:20000
-			warps[(threadX+first7)>>5] = *v
-//line reduce.go:253:20000
+		/*line reduce.go:251:20000*/ if (threadX+first7)&31 == 0 {
+			/*line reduce.go:252:20000*/ warps[(threadX+first7)>>5] = *v /*line quern_gen.go:2870:1*/
 		}
-//line reduce.go:254:20000
 	}
-//line reduce.go:255:20000
 }
 
 //go:noinline
-//line quern_gen.go:8109:1
-func quernRow8LargestOf_float32(r *host.Run, bests []Largest[float32], first8 int, vs []Largest[float32], warps *[8]Largest[float32], out []int) {
-	bestRow := (*[256]Largest[float32])(bests[first8:])
-	vRow := (*[256]Largest[float32])(vs[first8:])
+func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first8 int, vs []Largest[T], warps *[8]Largest[T], out []int) {
+	bestRow := (*[256]Largest[T])(bests[first8:])
+	vRow := (*[256]Largest[T])(vs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-//line reduce.go:255:20000
-		for i := 0; i < 8; i++ {
-//line reduce.go:255:20000
-			w := warps[i]
-//line reduce.go:256:20000
-			t8 := w
-//line reduce.go:256:20000
-			v.take(t8)
-//line reduce.go:257:20000
+		/*line reduce.go:255:20000*/ for i := 0; i < 8; i++ {
+			/*line reduce.go:255:20000*/ w := warps[i]
+			/*line reduce.go:256:20000*/ t8 := w
+			/*line reduce.go:256:20000*/ v.take(t8) /*line quern_gen.go:2886:1*/
 		}
-//line reduce.go:258:20000
-		result0 := *v
+		/*line reduce.go:258:20000*/ result0 := *v
 //line reduce.go:241
 		*best = result0
 		if threadX == 0 {
 			out[0] = best.Index
 		}
-	}
+	} /*line quern_gen.go:2894:1*/
 }
 
-//line quern_gen.go:8137:1
-func quernPlainLargestOf_float64(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[float64]](r, 1), host.Slice[int](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_largestOf_float64(t, v0, v1, v2) })
+func quernPlainDotCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { dotCPU[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-func quernHostLargestOf_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	partial := host.Slice[Largest[float64]](r, 1)
-	out := host.Slice[int](r, 2)
-	var iFirst int
-	bests := host.Scratch[Largest[float64]](r, 0, r.BlockDim.Count())
-	var offset int
-	vs := host.Scratch[Largest[float64]](r, 1, r.BlockDim.Count())
-	var t2 int
-	t1s := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	var t5 int
-	t4s := host.Scratch[int](r, 4, r.BlockDim.Count())
-	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	warps := host.Shared[[8]Largest[float64]](r, 0)
-	for r.Next() {
-//line reduce.go:238
-		iFirst = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LargestOf_float64(r, bests, first)
-			}
-		}
-		for ; iFirst < n; iFirst += 256 {
-			if r.Halted() {
-//line reduce.go:238
-				r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LargestOf_float64(r, bests, first2, iFirst, n, partial)
-				}
-			}
-		}
-//line reduce.go:248:20000
-		offset = 16
-//line reduce.go:249:20000
-		for threadZ := range 1 {
-//line reduce.go:250:20000
-			for threadY := range 1 {
-//line reduce.go:251:20000
-				first3 := (threadZ*1 + threadY) * 256
-//line reduce.go:252:20000
-				quernRow3LargestOf_float64(r, bests, first3, vs)
-//line reduce.go:253:20000
-			}
-//line reduce.go:254:20000
-		}
-//line reduce.go:255:20000
-		for ; offset > 0; offset /= 2 {
-//line reduce.go:256:20000
-			if r.Halted() {
-//line reduce.go:248:20000
-				r.Halt()
-//line reduce.go:249:20000
-			}
-//line reduce.go:249:20000
-			t2 = offset
-//line reduce.go:250:20000
-			for threadZ := range 1 {
-//line reduce.go:251:20000
-				for threadY := range 1 {
-//line reduce.go:252:20000
-					first4 := (threadZ*1 + threadY) * 256
-//line reduce.go:253:20000
-					quernRow4LargestOf_float64(r, vs, first4, t1s)
-//line reduce.go:254:20000
-				}
-//line reduce.go:255:20000
-			}
-//line reduce.go:256:20000
-			host.ShuffleXor(shuffleXors, t1s, t2)
-//line reduce.go:257:20000
-			t5 = offset
-//line reduce.go:258:20000
-			for threadZ := range 1 {
-//line reduce.go:259:20000
-				for threadY := range 1 {
-//line reduce.go:260:20000
-					first5 := (threadZ*1 + threadY) * 256
-//line reduce.go:261:20000
-					quernRow5LargestOf_float64(r, vs, first5, t4s)
-//line reduce.go:262:20000
-				}
-//line reduce.go:263:20000
-			}
-//line reduce.go:264:20000
-			host.ShuffleXor(shuffleXors2, t4s, t5)
-//line reduce.go:265:20000
-			for threadZ := range 1 {
-//line reduce.go:266:20000
-				for threadY := range 1 {
-//line reduce.go:267:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line reduce.go:268:20000
-					first6 := (threadZ*1 + threadY) * 256
-//line reduce.go:269:20000
-					quernRow6LargestOf_float64(r, vs, first6, shuffleXors, shuffleXors2)
-//line reduce.go:270:20000
-				}
-//line reduce.go:271:20000
-			}
-//line reduce.go:272
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7LargestOf_float64(r, vs, first7, warps)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8LargestOf_float64(r, bests, first8, vs, warps, out)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8268:1
-func quernRow1LargestOf_float64(r *host.Run, bests []Largest[float64], first int) {
-	bestRow := (*[256]Largest[float64])(bests[first:])
-	for threadX := range 256 {
-		best := &bestRow[threadX]
-//line reduce.go:237
-		*best = Largest[float64]{Index: -1}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8279:1
-func quernRow2LargestOf_float64(r *host.Run, bests []Largest[float64], first2, iFirst, n int, partial []Largest[float64]) {
-	bestRow := (*[256]Largest[float64])(bests[first2:])
-	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-iFirst, 256)
-		if count <= 0 {
-			return
-		}
-		if iFirst >= 0 && count <= len(partial)-iFirst {
-			row := partial[iFirst:][:count]
-			bestRow2 := bestRow[:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				best := &bestRow2[threadX]
-//line reduce.go:239
-				t1 := row[threadX]
-//line reduce.go:239
-				best.take(t1)
-			}
-			return
-		}
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		best := &bestRow[threadX]
-//line reduce.go:238
-		if iFirst+threadX < n {
-			t1 := partial[iFirst+threadX]
-//line reduce.go:239
-			best.take(t1)
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8314:1
-func quernRow3LargestOf_float64(r *host.Run, bests []Largest[float64], first3 int, vs []Largest[float64]) {
-	bestRow := (*[256]Largest[float64])(bests[first3:])
-	vRow := (*[256]Largest[float64])(vs[first3:])
-	for threadX := range 256 {
-		best := &bestRow[threadX]
-		v := &vRow[threadX]
-//line reduce.go:241
-		t3 := *best
-		*v = t3
-	}
-}
-
-//go:noinline
-//line quern_gen.go:8328:1
-func quernRow4LargestOf_float64(r *host.Run, vs []Largest[float64], first4 int, t1s []float64) {
-	vRow := (*[256]Largest[float64])(vs[first4:])
-	t1Row := (*[256]float64)(t1s[first4:])
-	for threadX := range 256 {
-		v := &vRow[threadX]
-//line reduce.go:249:20000
-		t12 := v.Magnitude
-//line reduce.go:250:20000
-		t1Row[threadX] = t12
-//line reduce.go:251:20000
-	}
-//line reduce.go:252:20000
-}
-
-//go:noinline
-//line quern_gen.go:8344:1
-func quernRow5LargestOf_float64(r *host.Run, vs []Largest[float64], first5 int, t4s []int) {
-	vRow := (*[256]Largest[float64])(vs[first5:])
-	t4Row := (*[256]int)(t4s[first5:])
-	for threadX := range 256 {
-		v := &vRow[threadX]
-//line reduce.go:249:20000
-		t4 := v.Index
-//line reduce.go:250:20000
-		t4Row[threadX] = t4
-//line reduce.go:251:20000
-	}
-//line reduce.go:252:20000
-}
-
-//go:noinline
-//line quern_gen.go:8360:1
-func quernRow6LargestOf_float64(r *host.Run, vs []Largest[float64], first6 int, shuffleXors []float64, shuffleXors2 []int) {
-	vRow := (*[256]Largest[float64])(vs[first6:])
-	shuffleXorRow := (*[256]float64)(shuffleXors[first6:])
-	shuffleXorRow2 := (*[256]int)(shuffleXors2[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		shuffleXor := shuffleXorRow[threadX]
-		shuffleXor2 := shuffleXorRow2[threadX]
-//line reduce.go:249:20000
-		t7 := Largest[float64]{Magnitude: shuffleXor, Index: shuffleXor2}
-//line reduce.go:249:20000
-		v.take(t7)
-//line reduce.go:250:20000
-	}
-//line reduce.go:251:20000
-}
-
-//go:noinline
-//line quern_gen.go:8380:1
-func quernRow7LargestOf_float64(r *host.Run, vs []Largest[float64], first7 int, warps *[8]Largest[float64]) {
-	vRow := (*[256]Largest[float64])(vs[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-//line reduce.go:251:20000
-		if (threadX+first7)&31 == 0 {
-//line reduce.go:252:20000
-			warps[(threadX+first7)>>5] = *v
-//line reduce.go:253:20000
-		}
-//line reduce.go:254:20000
-	}
-//line reduce.go:255:20000
-}
-
-//go:noinline
-//line quern_gen.go:8398:1
-func quernRow8LargestOf_float64(r *host.Run, bests []Largest[float64], first8 int, vs []Largest[float64], warps *[8]Largest[float64], out []int) {
-	bestRow := (*[256]Largest[float64])(bests[first8:])
-	vRow := (*[256]Largest[float64])(vs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		best := &bestRow[threadX]
-		v := &vRow[threadX]
-//line reduce.go:255:20000
-		for i := 0; i < 8; i++ {
-//line reduce.go:255:20000
-			w := warps[i]
-//line reduce.go:256:20000
-			t8 := w
-//line reduce.go:256:20000
-			v.take(t8)
-//line reduce.go:257:20000
-		}
-//line reduce.go:258:20000
-		result0 := *v
-//line reduce.go:241
-		*best = result0
-		if threadX == 0 {
-			out[0] = best.Index
-		}
-	}
-}
-
-//line quern_gen.go:8426:1
-func quernPlainDotCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_dotCPU_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostDotCPU_float32(r *host.Run) {
+func quernHostDotCPU[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	chunk := host.Value[int](r, 1)
 	incX := host.Value[int](r, 2)
 	incY := host.Value[int](r, 3)
-	x := host.Slice[float32](r, 4)
-	y := host.Slice[float32](r, 5)
-	partial := host.Slice[float32](r, 6)
+	x := host.Slice[T](r, 4)
+	y := host.Slice[T](r, 5)
+	partial := host.Slice[T](r, 6)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * chunk
@@ -8443,119 +2914,42 @@ func quernHostDotCPU_float32(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1DotCPU_float32(r, incX, incY, x, from, to, y, partial, blockX, n)
+				quernRow1DotCPU[T](r, incX, incY, x, from, to, y, partial, blockX, n)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1DotCPU_float32(r *host.Run, incX, incY int, x []float32, from, to int, y, partial []float32, blockX, n int) {
+func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:269:20000
-		if incX == 1 && incY == 1 {
-//line reduce.go:270:20000
-			t7 := x[from:to]
-//line reduce.go:270:20000
-			t10 := y[from:to]
-//line reduce.go:270:20000
-			result0 := dotOf[float32](t7, t10)
-//line reduce.go:270:20000
-			partial[blockX] = result0
-//line reduce.go:271:20000
-			continue
-//line reduce.go:272
+		/*line reduce.go:269:20000*/ if incX == 1 && incY == 1 {
+			/*line reduce.go:270:20000*/ t7 := x[from:to]
+			/*line reduce.go:270:20000*/ t10 := y[from:to]
+			/*line reduce.go:270:20000*/ result0 := dotOf[T](t7, t10)
+			/*line reduce.go:270:20000*/ partial[blockX] = result0
+			/*line reduce.go:271:20000*/ continue /*line quern_gen.go:2932:1*/
 		}
-		var sum float32
+//line reduce.go:273
+		var sum T
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:274
-				r.Halt()
+				/*line reduce.go:274*/ r.Halt()
 			}
-//line reduce.go:275
-			t12 := i
-//line reduce.go:275
-			result02 := place(t12, n, incX)
+			/*line reduce.go:275*/ t12 := i
+			/*line reduce.go:275*/ result02 := place(t12, n, incX)
 			t16 := i
-//line reduce.go:275
-			result03 := place(t16, n, incY)
-//line reduce.go:275
-			sum += x[result02] * y[result03]
+			/*line reduce.go:275*/ result03 := place(t16, n, incY)
+			/*line reduce.go:275*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	}
+	} /*line quern_gen.go:2947:1*/
 }
 
-//line quern_gen.go:8491:1
-func quernPlainDotCPU_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_dotCPU_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostDotCPU_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	incX := host.Value[int](r, 2)
-	incY := host.Value[int](r, 3)
-	x := host.Slice[float64](r, 4)
-	y := host.Slice[float64](r, 5)
-	partial := host.Slice[float64](r, 6)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		from := blockX * chunk
-		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1DotCPU_float64(r, incX, incY, x, from, to, y, partial, blockX, n)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1DotCPU_float64(r *host.Run, incX, incY int, x []float64, from, to int, y, partial []float64, blockX, n int) {
-	for threadX := range 1 {
-		r.ThreadIdx.X = threadX
-//line reduce.go:269:20000
-		if incX == 1 && incY == 1 {
-//line reduce.go:270:20000
-			t7 := x[from:to]
-//line reduce.go:270:20000
-			t10 := y[from:to]
-//line reduce.go:270:20000
-			result0 := dotOf[float64](t7, t10)
-//line reduce.go:270:20000
-			partial[blockX] = result0
-//line reduce.go:271:20000
-			continue
-//line reduce.go:272
-		}
-		var sum float64
-		for i := from; i < to; i++ {
-			if r.Halted() {
-//line reduce.go:274
-				r.Halt()
-			}
-//line reduce.go:275
-			t12 := i
-//line reduce.go:275
-			result02 := place(t12, n, incX)
-			t16 := i
-//line reduce.go:275
-			result03 := place(t16, n, incY)
-//line reduce.go:275
-			sum += x[result02] * y[result03]
-		}
-		partial[blockX] = sum
-	}
-}
-
-//line quern_gen.go:8556:1
 func quernPlainAsumCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_asumCPU_float32(t, v0, v1, v2, v3, v4) })
+	host.Plain(r, func(t kernel.Thread) { asumCPU[float32](t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostAsumCPU_float32(r *host.Run) {
@@ -8578,7 +2972,7 @@ func quernHostAsumCPU_float32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []float32, blockX int) {
+func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []float32, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 //line reduce.go:306
@@ -8586,55 +2980,39 @@ func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []fl
 		var s1 float32
 		var s2 float32
 		var s3 float32
-//line reduce.go:307
-		i := from
+		/*line reduce.go:307*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-//line reduce.go:308
-				r.Halt()
+				/*line reduce.go:308*/ r.Halt()
 			}
-//line reduce.go:309
-			t5 := i
-//line reduce.go:309
-			result0 := place(t5, n, inc)
-//line reduce.go:309
-			s0 += float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:309*/ t5 := i
+			/*line reduce.go:309*/ result0 := place(t5, n, inc)
+			/*line reduce.go:309*/ s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
-//line reduce.go:310
-			result02 := place(t9, n, inc)
-//line reduce.go:310
-			s1 += float32(math.Abs(float64(x[result02])))
+			/*line reduce.go:310*/ result02 := place(t9, n, inc)
+			/*line reduce.go:310*/ s1 += float32(math.Abs(float64(x[result02])))
 			t13 := i + 2
-//line reduce.go:311
-			result03 := place(t13, n, inc)
-//line reduce.go:311
-			s2 += float32(math.Abs(float64(x[result03])))
+			/*line reduce.go:311*/ result03 := place(t13, n, inc)
+			/*line reduce.go:311*/ s2 += float32(math.Abs(float64(x[result03])))
 			t17 := i + 3
-//line reduce.go:312
-			result04 := place(t17, n, inc)
-//line reduce.go:312
-			s3 += float32(math.Abs(float64(x[result04])))
+			/*line reduce.go:312*/ result04 := place(t17, n, inc)
+			/*line reduce.go:312*/ s3 += float32(math.Abs(float64(x[result04])))
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:314
-				r.Halt()
+				/*line reduce.go:314*/ r.Halt()
 			}
-//line reduce.go:315
-			t21 := i
-//line reduce.go:315
-			result05 := place(t21, n, inc)
-//line reduce.go:315
-			s0 += float32(math.Abs(float64(x[result05])))
+			/*line reduce.go:315*/ t21 := i
+			/*line reduce.go:315*/ result05 := place(t21, n, inc)
+			/*line reduce.go:315*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	}
+	} /*line quern_gen.go:3010:1*/
 }
 
-//line quern_gen.go:8635:1
 func quernPlainAsumCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_asumCPU_float64(t, v0, v1, v2, v3, v4) })
+	host.Plain(r, func(t kernel.Thread) { asumCPU[float64](t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -8657,7 +3035,7 @@ func quernHostAsumCPU_float64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []float64, blockX int) {
+func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []float64, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 //line reduce.go:306
@@ -8665,62 +3043,46 @@ func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []fl
 		var s1 float64
 		var s2 float64
 		var s3 float64
-//line reduce.go:307
-		i := from
+		/*line reduce.go:307*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-//line reduce.go:308
-				r.Halt()
+				/*line reduce.go:308*/ r.Halt()
 			}
-//line reduce.go:309
-			t5 := i
-//line reduce.go:309
-			result0 := place(t5, n, inc)
-//line reduce.go:309
-			s0 += math.Abs(x[result0])
+			/*line reduce.go:309*/ t5 := i
+			/*line reduce.go:309*/ result0 := place(t5, n, inc)
+			/*line reduce.go:309*/ s0 += math.Abs(x[result0])
 			t9 := i + 1
-//line reduce.go:310
-			result02 := place(t9, n, inc)
-//line reduce.go:310
-			s1 += math.Abs(x[result02])
+			/*line reduce.go:310*/ result02 := place(t9, n, inc)
+			/*line reduce.go:310*/ s1 += math.Abs(x[result02])
 			t13 := i + 2
-//line reduce.go:311
-			result03 := place(t13, n, inc)
-//line reduce.go:311
-			s2 += math.Abs(x[result03])
+			/*line reduce.go:311*/ result03 := place(t13, n, inc)
+			/*line reduce.go:311*/ s2 += math.Abs(x[result03])
 			t17 := i + 3
-//line reduce.go:312
-			result04 := place(t17, n, inc)
-//line reduce.go:312
-			s3 += math.Abs(x[result04])
+			/*line reduce.go:312*/ result04 := place(t17, n, inc)
+			/*line reduce.go:312*/ s3 += math.Abs(x[result04])
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:314
-				r.Halt()
+				/*line reduce.go:314*/ r.Halt()
 			}
-//line reduce.go:315
-			t21 := i
-//line reduce.go:315
-			result05 := place(t21, n, inc)
-//line reduce.go:315
-			s0 += math.Abs(x[result05])
+			/*line reduce.go:315*/ t21 := i
+			/*line reduce.go:315*/ result05 := place(t21, n, inc)
+			/*line reduce.go:315*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	}
+	} /*line quern_gen.go:3073:1*/
 }
 
-//line quern_gen.go:8714:1
-func quernPlainSquaresCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Squares](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_squaresCPU_float32(t, v0, v1, v2, v3, v4) })
+func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[Squares](r, 4)
+	host.Plain(r, func(t kernel.Thread) { squaresCPU[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostSquaresCPU_float32(r *host.Run) {
+func quernHostSquaresCPU[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	chunk := host.Value[int](r, 1)
 	inc := host.Value[int](r, 2)
-	x := host.Slice[float32](r, 3)
+	x := host.Slice[T](r, 3)
 	partial := host.Slice[Squares](r, 4)
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -8729,113 +3091,42 @@ func quernHostSquaresCPU_float32(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SquaresCPU_float32(r, inc, x, from, to, partial, blockX, n)
+				quernRow1SquaresCPU[T](r, inc, x, from, to, partial, blockX, n)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SquaresCPU_float32(r *host.Run, inc int, x []float32, from, to int, partial []Squares, blockX, n int) {
+func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from int, to int, partial []Squares, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:325
-		if inc == 1 {
-//line reduce.go:327
-			t7 := x[from:to]
-//line reduce.go:327
-			result0 := sumOfSquares[float32](t7)
+		/*line reduce.go:325*/ if inc == 1 {
+			/*line reduce.go:327*/ t7 := x[from:to]
+			/*line reduce.go:327*/ result0 := sumOfSquares[T](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-//line reduce.go:328
-				partial[blockX] = Squares{Medium: s}
+				/*line reduce.go:328*/ partial[blockX] = Squares{Medium: s}
 				continue
 			}
 		}
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:333
-				r.Halt()
+				/*line reduce.go:333*/ r.Halt()
 			}
-//line reduce.go:334
-			t9 := i
-//line reduce.go:334
-			result02 := place(t9, n, inc)
-//line reduce.go:334
-			t13 := float64(x[result02])
-//line reduce.go:334
-			sum.add(t13)
+			/*line reduce.go:334*/ t9 := i
+			/*line reduce.go:334*/ result02 := place(t9, n, inc)
+			/*line reduce.go:334*/ t13 := float64(x[result02])
+			/*line reduce.go:334*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	}
+	} /*line quern_gen.go:3124:1*/
 }
 
-//line quern_gen.go:8775:1
-func quernPlainSquaresCPU_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Squares](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_squaresCPU_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostSquaresCPU_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	inc := host.Value[int](r, 2)
-	x := host.Slice[float64](r, 3)
-	partial := host.Slice[Squares](r, 4)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		from := blockX * chunk
-		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SquaresCPU_float64(r, inc, x, from, to, partial, blockX, n)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1SquaresCPU_float64(r *host.Run, inc int, x []float64, from, to int, partial []Squares, blockX, n int) {
-	for threadX := range 1 {
-		r.ThreadIdx.X = threadX
-//line reduce.go:325
-		if inc == 1 {
-//line reduce.go:327
-			t7 := x[from:to]
-//line reduce.go:327
-			result0 := sumOfSquares[float64](t7)
-			s := result0
-			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-//line reduce.go:328
-				partial[blockX] = Squares{Medium: s}
-				continue
-			}
-		}
-		sum := Squares{}
-		for i := from; i < to; i++ {
-			if r.Halted() {
-//line reduce.go:333
-				r.Halt()
-			}
-//line reduce.go:334
-			t9 := i
-//line reduce.go:334
-			result02 := place(t9, n, inc)
-//line reduce.go:334
-			t13 := float64(x[result02])
-//line reduce.go:334
-			sum.add(t13)
-		}
-		partial[blockX] = sum
-	}
-}
-
-//line quern_gen.go:8836:1
 func quernPlainLargestCPU_float32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Largest[float32]](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_largestCPU_float32(t, v0, v1, v2, v3, v4) })
+	host.Plain(r, func(t kernel.Thread) { largestCPU[float32](t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostLargestCPU_float32(r *host.Run) {
@@ -8858,37 +3149,29 @@ func quernHostLargestCPU_float32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32, partial []Largest[float32], blockX int) {
+func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:362
-		best := Largest[float32]{Index: -1}
+		/*line reduce.go:362*/ best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:363
-				r.Halt()
+				/*line reduce.go:363*/ r.Halt()
 			}
-//line reduce.go:364
-			t5 := i
-//line reduce.go:364
-			result0 := place(t5, n, inc)
-//line reduce.go:364
-			a := float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:364*/ t5 := i
+			/*line reduce.go:364*/ result0 := place(t5, n, inc)
+			/*line reduce.go:364*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
-//line reduce.go:365
-				t9 := Largest[float32]{Magnitude: a, Index: i}
-//line reduce.go:365
-				best.take(t9)
+				/*line reduce.go:365*/ t9 := Largest[float32]{Magnitude: a, Index: i}
+				/*line reduce.go:365*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	}
+	} /*line quern_gen.go:3169:1*/
 }
 
-//line quern_gen.go:8889:1
 func quernPlainLargestCPU_float64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Largest[float64]](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_largestCPU_float64(t, v0, v1, v2, v3, v4) })
+	host.Plain(r, func(t kernel.Thread) { largestCPU[float64](t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -8911,34 +3194,26 @@ func quernHostLargestCPU_float64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64, partial []Largest[float64], blockX int) {
+func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:362
-		best := Largest[float64]{Index: -1}
+		/*line reduce.go:362*/ best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-//line reduce.go:363
-				r.Halt()
+				/*line reduce.go:363*/ r.Halt()
 			}
-//line reduce.go:364
-			t5 := i
-//line reduce.go:364
-			result0 := place(t5, n, inc)
-//line reduce.go:364
-			a := math.Abs(x[result0])
+			/*line reduce.go:364*/ t5 := i
+			/*line reduce.go:364*/ result0 := place(t5, n, inc)
+			/*line reduce.go:364*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
-//line reduce.go:365
-				t9 := Largest[float64]{Magnitude: a, Index: i}
-//line reduce.go:365
-				best.take(t9)
+				/*line reduce.go:365*/ t9 := Largest[float64]{Magnitude: a, Index: i}
+				/*line reduce.go:365*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	}
+	} /*line quern_gen.go:3214:1*/
 }
 
-//line quern_gen.go:8942:1
 func quernPlainTensorF16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9029,330 +3304,173 @@ func quernHostTensorF16(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
-		t3 = max(size/part, 1)
-//line tensor.go:184:30000
-		parts = t3
-//line tensor.go:185:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
-		t4 = blockX % size2
-//line tensor.go:185:30000
-		for threadZ := range 1 {
-//line tensor.go:186:30000
-			for threadY := range 1 {
-//line tensor.go:187:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
-				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
-				quernRow1TensorF16(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
+		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
+		/*line tensor.go:184:30000*/ parts = t3
+		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:184:30000*/ t4 = blockX % size2
+		/*line tensor.go:185:30000*/ for threadZ := range 1 {
+			/*line tensor.go:186:30000*/ for threadY := range 1 {
+				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:189:30000*/ quernRow1TensorF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3315:1*/
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
-		rest = blockX / size2
-//line tensor.go:186:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
-		first2 = rest % parts * part
-//line tensor.go:187:30000
-		start := min(first2+part, k)
-//line tensor.go:188:30000
-		for threadZ := range 1 {
-//line tensor.go:189:30000
-			for threadY := range 1 {
-//line tensor.go:190:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
-				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
-				quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:185:30000*/ rest = blockX / size2
+		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:186:30000*/ first2 = rest % parts * part
+		/*line tensor.go:187:30000*/ start := min(first2+part, k)
+		/*line tensor.go:188:30000*/ for threadZ := range 1 {
+			/*line tensor.go:189:30000*/ for threadY := range 1 {
+				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:192:30000*/ quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3327:1*/
 			}
-//line tensor.go:194:30000
 		}
-//line tensor.go:195:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:35:30000
-		lines = lines2[:]
-//line tensor.go:235
-		step = -2
+		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:35:30000*/ lines = lines2[:]
+		/*line tensor.go:235*/ step = -2
 		for threadZ := range 1 {
-//line tensor.go:237:30000
-			for threadY := range 1 {
-//line tensor.go:238:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
-				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorF16(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+			/*line tensor.go:237:30000*/ for threadY := range 1 {
+				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:240:30000*/ quernRow3TensorF16(r, xs, first4, counts, sums, size3) /*line quern_gen.go:3337:1*/
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
-		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
-			if r.Halted() {
-//line tensor.go:235
-				r.Halt()
+		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
+			/*line tensor.go:244:30000*/ if r.Halted() {
+				/*line tensor.go:235*/ r.Halt()
 			}
-//line tensor.go:236
-			if step >= 0 {
-//line tensor.go:237:30000
+			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:3344:1*/
 			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241:30000
-			start2 := next % 3 * size4
-//line tensor.go:242:30000
-			start3 := next * 8
-//line tensor.go:243:30000
-			for threadZ := range 1 {
-//line tensor.go:244:30000
-				for threadY := range 1 {
-//line tensor.go:245:30000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
-					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
-					quernRow4TensorF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
+			/*line tensor.go:240:30000*/ next = step + 3 - 1
+			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
+			/*line tensor.go:242:30000*/ start3 := next * 8
+			/*line tensor.go:243:30000*/ for threadZ := range 1 {
+				/*line tensor.go:244:30000*/ for threadY := range 1 {
+					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:247:30000*/ quernRow4TensorF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:3353:1*/
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
-			if step >= 0 {
-//line tensor.go:245:30000
-				t54 = step % 3 * size4
-//line tensor.go:246:30000
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
-				from = lines[t54:]
-//line tensor.go:249:30000
-				kk = 0
-//line tensor.go:250:30000
-				for threadZ := range 1 {
-//line tensor.go:251:30000
-					for threadY := range 1 {
-//line tensor.go:252:30000
-						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
-						quernRow5TensorF16(r, fas, first6, fbs)
-//line tensor.go:254:30000
+			/*line tensor.go:244:30000*/ if step >= 0 {
+				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
+				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
+				/*line tensor.go:245:30000*/ from = lines[t54:]
+				/*line tensor.go:249:30000*/ kk = 0
+				/*line tensor.go:250:30000*/ for threadZ := range 1 {
+					/*line tensor.go:251:30000*/ for threadY := range 1 {
+						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:253:30000*/ quernRow5TensorF16(r, fas, first6, fbs) /*line quern_gen.go:3364:1*/
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
-				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
-					if r.Halted() {
-//line tensor.go:249:30000
-						r.Halt()
-//line tensor.go:250:30000
+				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
+					/*line tensor.go:257:30000*/ if r.Halted() {
+						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:3369:1*/
 					}
-//line tensor.go:250:30000
-					now = kk % 2
-//line tensor.go:251:30000
-					i3 = 0
-//line tensor.go:252:30000
-					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
-						t62 = from
-//line tensor.go:253:30000
-						start4 := i3 * 16
-//line tensor.go:254:30000
-						start5 := kk * 2
-//line tensor.go:255:30000
-						for threadZ := range 1 {
-//line tensor.go:256:30000
-							for threadY := range 1 {
-//line tensor.go:257:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorF16(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+					/*line tensor.go:250:30000*/ now = kk % 2
+					/*line tensor.go:251:30000*/ i3 = 0
+					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
+						/*line tensor.go:252:30000*/ t62 = from
+						/*line tensor.go:253:30000*/ start4 := i3 * 16
+						/*line tensor.go:254:30000*/ start5 := kk * 2
+						/*line tensor.go:255:30000*/ for threadZ := range 1 {
+							/*line tensor.go:256:30000*/ for threadY := range 1 {
+								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:259:30000*/ quernRow6TensorF16(r, givens, first7, start4, start5, t62) /*line quern_gen.go:3381:1*/
 							}
-//line tensor.go:261:30000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorF16(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
+						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+						/*line tensor.go:263:30000*/ for threadZ := range 1 {
+							/*line tensor.go:264:30000*/ for threadY := range 1 {
+								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:267:30000*/ quernRow7TensorF16(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:3389:1*/
 							}
-//line tensor.go:269:30000
 						}
-//line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
-					j = 0
-//line tensor.go:255:30000
-					for ; j < t122; j++ {
-//line tensor.go:256:30000
-						if r.Halted() {
-//line tensor.go:254:30000
-							r.Halt()
-//line tensor.go:255:30000
+					/*line tensor.go:254:30000*/ j = 0
+					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
+						/*line tensor.go:256:30000*/ if r.Halted() {
+							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:3396:1*/
 						}
-//line tensor.go:255:30000
-						t132 = now
-//line tensor.go:256:30000
-						t142 = 2 * j
-//line tensor.go:257:30000
-						t152 = now
-//line tensor.go:258:30000
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
+						/*line tensor.go:255:30000*/ t132 = now
+						/*line tensor.go:256:30000*/ t142 = 2 * j
+						/*line tensor.go:257:30000*/ t152 = now
+						/*line tensor.go:258:30000*/ t162 = 2*j + 1
+						/*line tensor.go:259:30000*/ t172 = from
+						/*line tensor.go:260:30000*/ start6 := j * 16
+						/*line tensor.go:261:30000*/ start7 := kk * 2
+						/*line tensor.go:262:30000*/ for threadZ := range 1 {
+							/*line tensor.go:263:30000*/ for threadY := range 1 {
+								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:266:30000*/ quernRow8TensorF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:3409:1*/
 							}
-//line tensor.go:268:30000
 						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
+						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+						/*line tensor.go:270:30000*/ for threadZ := range 1 {
+							/*line tensor.go:271:30000*/ for threadY := range 1 {
+								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:274:30000*/ quernRow9TensorF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:3417:1*/
 							}
-//line tensor.go:276:30000
 						}
-//line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
-					i4 = 0
-//line tensor.go:258:30000
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257:30000
-							r.Halt()
-//line tensor.go:258:30000
+					/*line tensor.go:257:30000*/ i4 = 0
+					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
+						/*line tensor.go:259:30000*/ if r.Halted() {
+							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:3424:1*/
 						}
-//line tensor.go:258:30000
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
+						/*line tensor.go:258:30000*/ j2 = 0
+						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow10TensorF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:3432:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:259:30000
-							host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
+							/*line tensor.go:259:30000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow11TensorF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:3440:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:267:30000
 						}
-//line tensor.go:268:30000
 					}
-//line tensor.go:269:30000
 				}
-//line tensor.go:270:30000
 			}
-//line tensor.go:271:30000
 		}
-//line tensor.go:272:30000
-		for threadZ := range 1 {
-//line tensor.go:273:30000
-			for threadY := range 1 {
-//line tensor.go:274:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+		/*line tensor.go:272*/ for threadZ := range 1 {
+			/*line tensor.go:273:30000*/ for threadY := range 1 {
+				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:276:30000*/ quernRow12TensorF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:3452:1*/
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:9333:1
-func quernRow1TensorF16(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
+func quernRow1TensorF16(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
-		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
-		row2 := row
-//line tensor.go:186:30000
-		column2 := column
-//line tensor.go:187:30000
-		rowRow[threadX] = row2
-//line tensor.go:188:30000
-		columnRow[threadX] = column2
-//line tensor.go:189:30000
+		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:185:30000*/ row2 := row
+		/*line tensor.go:186:30000*/ column2 := column
+		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
+		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:3468:1*/
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:9355:1
-func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
+func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
 	columnRow := (*[256]int)(columns[first3:])
@@ -9361,17 +3479,13 @@ func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows, columns 
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:34:30000
-		*x = result0
-//line tensor.go:35:30000
+		*x = result0 /*line quern_gen.go:3484:1*/
 	}
-//line tensor.go:36:30000
 }
 
 //go:noinline
-//line quern_gen.go:9375:1
 func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -9380,18 +3494,15 @@ func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, counts []int, 
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
+		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
 //line tensor.go:234
 		*sum = [4][8]kernel.Accumulator[float32]{}
 		countRow[threadX] = count
-	}
-//line tensor.go:237:30000
+	} /*line quern_gen.go:3501:1*/
 }
 
 //go:noinline
-//line quern_gen.go:9394:1
-func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.Float16, start3, elements, stepA, lda int, a []kernel.Float16, t43, stepB, ldb int, b []kernel.Float16) {
+func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.Float16, start3 int, elements int, stepA int, lda int, a []kernel.Float16, t43 int, stepB int, ldb int, b []kernel.Float16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
 	for threadX := range 256 {
@@ -9400,124 +3511,75 @@ func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, 
 		count := countRow[threadX]
 		chunk := threadX % 8
 		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
+		/*line tensor.go:240:30000*/ if next < count {
+			/*line tensor.go:203:30000*/ t12 := start2
+			/*line tensor.go:203:30000*/ to := lines[t12:]
+			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
+			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
+				/*line tensor.go:207:30000*/ if r.Halted() {
+					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:3520:1*/
 				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:36:30000
-					t13 := place
-//line tensor.go:37:30000
-					t23 := at2
-//line tensor.go:36:30000
-					t33 := a[t23:]
+				/*line tensor.go:207:30000*/ l := at + i*32
+				/*line tensor.go:208:30000*/ t22 := to
+				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
+				/*line tensor.go:208:30000*/ _ = t22[t32]
+				/*line tensor.go:208:30000*/ place := &t22[t32]
+				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
+				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
+					/*line tensor.go:36:30000*/ t13 := place
+					/*line tensor.go:37:30000*/ t23 := at2
+					/*line tensor.go:36:30000*/ t33 := a[t23:]
 //line tensor.go:36:30000
 					*t13 = *(*[8]kernel.Float16)(t33)
 //line tensor.go:37:30000
 				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215
+					/*line tensor.go:212:30000*/ n2 := 0
+					/*line tensor.go:213:30000*/ if x.row+l < x.m {
+						/*line tensor.go:214*/ n2 = x.end - k2
 					}
 					n3 := n2
-//line tensor.go:38:30000
-					t14 := place
-//line tensor.go:38:30000
-					t24 := t14[:]
-//line tensor.go:39:30000
-					t42 := at2
-//line tensor.go:40:30000
-					t5 := n3
-//line tensor.go:38:30000
-					partOf[kernel.Float16](t24, a, t42, t5)
-//line tensor.go:39:30000
+					/*line tensor.go:38:30000*/ t14 := place
+					/*line tensor.go:38:30000*/ t24 := t14[:]
+					/*line tensor.go:39:30000*/ t42 := at2
+					/*line tensor.go:40:30000*/ t5 := n3
+					/*line tensor.go:38:30000*/ partOf[kernel.Float16](t24, a, t42, t5) /*line quern_gen.go:3545:1*/
 				}
-//line tensor.go:40:30000
 			}
-//line tensor.go:219
-			for i2 := 0; i2 < t43; i2++ {
+			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
 				if r.Halted() {
-//line tensor.go:219
-					r.Halt()
+					/*line tensor.go:219*/ r.Halt()
 				}
-//line tensor.go:220
-				l2 := at + i2*32
+				/*line tensor.go:220*/ l2 := at + i2*32
 				t52 := to
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
-				_ = t52[t6]
-//line tensor.go:221
-				place2 := &t52[t6]
+				/*line tensor.go:221*/ _ = t52[t6]
+				/*line tensor.go:221*/ place2 := &t52[t6]
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
 				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:37:30000
-					t15 := place2
-//line tensor.go:38:30000
-					t25 := at3
-//line tensor.go:37:30000
-					t34 := b[t25:]
+					/*line tensor.go:37:30000*/ t15 := place2
+					/*line tensor.go:38:30000*/ t25 := at3
+					/*line tensor.go:37:30000*/ t34 := b[t25:]
 //line tensor.go:37:30000
 					*t15 = *(*[8]kernel.Float16)(t34)
 //line tensor.go:38:30000
 				} else {
-//line tensor.go:225
-					n4 := 0
+					/*line tensor.go:225*/ n4 := 0
 					if x.column+l2 < x.n {
 						n4 = x.end - k2
 					}
 					n5 := n4
-//line tensor.go:39:30000
-					t16 := place2
-//line tensor.go:39:30000
-					t26 := t16[:]
-//line tensor.go:40:30000
-					t44 := at3
-//line tensor.go:41:30000
-					t53 := n5
-//line tensor.go:39:30000
-					partOf[kernel.Float16](t26, b, t44, t53)
-//line tensor.go:40:30000
+					/*line tensor.go:39:30000*/ t16 := place2
+					/*line tensor.go:39:30000*/ t26 := t16[:]
+					/*line tensor.go:40:30000*/ t44 := at3
+					/*line tensor.go:41:30000*/ t53 := n5
+					/*line tensor.go:39:30000*/ partOf[kernel.Float16](t26, b, t44, t53) /*line quern_gen.go:3575:1*/
 				}
-//line tensor.go:41:30000
 			}
-//line tensor.go:42:30000
 		}
-//line tensor.go:43:30000
 	}
-//line tensor.go:44:30000
 }
 
 //go:noinline
-//line quern_gen.go:9521:1
 func quernRow5TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
@@ -9527,15 +3589,12 @@ func quernRow5TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16],
 //line tensor.go:247:30000
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
 //line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.Float16]{}
-//line tensor.go:249:30000
+		*fb = [2][8]kernel.MatrixB[kernel.Float16]{} /*line quern_gen.go:3592:1*/
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:9538:1
-func quernRow6TensorF16(r *host.Run, givens []*[8]kernel.Float16, first7, start4, start5 int, t62 [][8]kernel.Float16) {
+func quernRow6TensorF16(r *host.Run, givens []*[8]kernel.Float16, first7 int, start4 int, start5 int, t62 [][8]kernel.Float16) {
 	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -9543,22 +3602,15 @@ func quernRow6TensorF16(r *host.Run, givens []*[8]kernel.Float16, first7, start4
 		t35 := warp / 4 * 64
 		t17 := (threadX + first7) & 31 % 16
 		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252:30000
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
-		_ = t62[t7]
-//line tensor.go:252:30000
-		given := &t62[t7]
-//line tensor.go:253:30000
-		givenRow[threadX] = given
-//line tensor.go:254:30000
+		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
+		/*line tensor.go:252:30000*/ _ = t62[t7]
+		/*line tensor.go:252:30000*/ given := &t62[t7]
+		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:3608:1*/
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:9561:1
-func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
+func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
 	wordRow2 := (*[256]uint32)(words2[first8:])
@@ -9571,16 +3623,12 @@ func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16],
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
-		fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
-//line tensor.go:253:30000
+		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:3626:1*/
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:9583:1
-func quernRow8TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.Float16) {
+func quernRow8TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.Float16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
 	for threadX := range 256 {
@@ -9590,26 +3638,17 @@ func quernRow8TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16],
 		t45 := warp % 4 * 32 * wide
 		t17 := (threadX + first9) & 31 % 16
 		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255:30000
-		_ = fb[t132][t142]
-//line tensor.go:255:30000
-		_ = fb[t152][t162]
-//line tensor.go:256:30000
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
-		_ = t172[t18]
-//line tensor.go:255:30000
-		given2 := &t172[t18]
-//line tensor.go:256:30000
-		givenRow2[threadX] = given2
-//line tensor.go:257:30000
+		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
+		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
+		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
+		/*line tensor.go:255:30000*/ _ = t172[t18]
+		/*line tensor.go:255:30000*/ given2 := &t172[t18]
+		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:3646:1*/
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:9612:1
-func quernRow9TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
+func quernRow9TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
 	wordRow6 := (*[256]uint32)(words6[first10:])
@@ -9622,18 +3661,13 @@ func quernRow9TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16],
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
-		fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-//line tensor.go:255:30000
-		fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8}
-//line tensor.go:256:30000
+		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
+		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8} /*line quern_gen.go:3665:1*/
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:9636:1
-func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
+func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first11:])
@@ -9653,15 +3687,12 @@ func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 //line tensor.go:259:30000
 		*t252 = fb[now][j2]
 //line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		*t262 = sum[i4][j2] /*line quern_gen.go:3690:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:9664:1
-func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
+func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
 	sumRow3 := (*[256]float32)(sums3[first12:])
@@ -9674,16 +3705,12 @@ func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:3708:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:9686:1
-func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
+func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
 	for threadX := range 256 {
@@ -9694,60 +3721,33 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8
 		t35 := warp / 4 * 64
 		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
+			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
+				/*line tensor.go:270:30000*/ if r.Halted() {
+					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:3727:1*/
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:41:30000
-					t19 := *x
-//line tensor.go:42:30000
-					t28 := row3
-//line tensor.go:43:30000
-					t36 := column3
-//line tensor.go:44:30000
-					t46 := v
-//line tensor.go:41:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:42:30000
+				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
+					/*line tensor.go:271:30000*/ t322 := e
+					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
+					/*line tensor.go:274:30000*/ t342 := e
+					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
+					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
+					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
+					/*line tensor.go:41:30000*/ t19 := *x
+					/*line tensor.go:42:30000*/ t28 := row3
+					/*line tensor.go:43:30000*/ t36 := column3
+					/*line tensor.go:44:30000*/ t46 := v
+					/*line tensor.go:41:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:3741:1*/
 				}
-//line tensor.go:43:30000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+			/*line tensor.go:275:30000*/ sum[0] = sum[1]
+			/*line tensor.go:276:30000*/ sum[1] = sum[2]
+			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:3746:1*/
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:9751:1
 func quernPlainTensorF16Wide(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -9838,330 +3838,173 @@ func quernHostTensorF16Wide(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
-		t3 = max(size/part, 1)
-//line tensor.go:184:30000
-		parts = t3
-//line tensor.go:185:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
-		t4 = blockX % size2
-//line tensor.go:185:30000
-		for threadZ := range 1 {
-//line tensor.go:186:30000
-			for threadY := range 1 {
-//line tensor.go:187:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
-				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
-				quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
+		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
+		/*line tensor.go:184:30000*/ parts = t3
+		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:184:30000*/ t4 = blockX % size2
+		/*line tensor.go:185:30000*/ for threadZ := range 1 {
+			/*line tensor.go:186:30000*/ for threadY := range 1 {
+				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:189:30000*/ quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3849:1*/
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
-		rest = blockX / size2
-//line tensor.go:186:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
-		first2 = rest % parts * part
-//line tensor.go:187:30000
-		start := min(first2+part, k)
-//line tensor.go:188:30000
-		for threadZ := range 1 {
-//line tensor.go:189:30000
-			for threadY := range 1 {
-//line tensor.go:190:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
-				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
-				quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:185:30000*/ rest = blockX / size2
+		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:186:30000*/ first2 = rest % parts * part
+		/*line tensor.go:187:30000*/ start := min(first2+part, k)
+		/*line tensor.go:188:30000*/ for threadZ := range 1 {
+			/*line tensor.go:189:30000*/ for threadY := range 1 {
+				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:192:30000*/ quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3861:1*/
 			}
-//line tensor.go:194:30000
 		}
-//line tensor.go:195:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:51:30000
-		lines = lines2[:]
-//line tensor.go:235
-		step = -2
+		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:51:30000*/ lines = lines2[:]
+		/*line tensor.go:235*/ step = -2
 		for threadZ := range 1 {
-//line tensor.go:237:30000
-			for threadY := range 1 {
-//line tensor.go:238:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
-				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorF16Wide(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+			/*line tensor.go:237:30000*/ for threadY := range 1 {
+				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:240:30000*/ quernRow3TensorF16Wide(r, xs, first4, counts, sums, size3) /*line quern_gen.go:3871:1*/
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
-		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
-			if r.Halted() {
-//line tensor.go:235
-				r.Halt()
+		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
+			/*line tensor.go:244:30000*/ if r.Halted() {
+				/*line tensor.go:235*/ r.Halt()
 			}
-//line tensor.go:236
-			if step >= 0 {
-//line tensor.go:237:30000
+			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:3878:1*/
 			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241:30000
-			start2 := next % 3 * size4
-//line tensor.go:242:30000
-			start3 := next * 8
-//line tensor.go:243:30000
-			for threadZ := range 1 {
-//line tensor.go:244:30000
-				for threadY := range 1 {
-//line tensor.go:245:30000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
-					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
-					quernRow4TensorF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
+			/*line tensor.go:240:30000*/ next = step + 3 - 1
+			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
+			/*line tensor.go:242:30000*/ start3 := next * 8
+			/*line tensor.go:243:30000*/ for threadZ := range 1 {
+				/*line tensor.go:244:30000*/ for threadY := range 1 {
+					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:247:30000*/ quernRow4TensorF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:3887:1*/
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
-			if step >= 0 {
-//line tensor.go:245:30000
-				t54 = step % 3 * size4
-//line tensor.go:246:30000
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
-				from = lines[t54:]
-//line tensor.go:249:30000
-				kk = 0
-//line tensor.go:250:30000
-				for threadZ := range 1 {
-//line tensor.go:251:30000
-					for threadY := range 1 {
-//line tensor.go:252:30000
-						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
-						quernRow5TensorF16Wide(r, fas, first6, fbs)
-//line tensor.go:254:30000
+			/*line tensor.go:244:30000*/ if step >= 0 {
+				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
+				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
+				/*line tensor.go:245:30000*/ from = lines[t54:]
+				/*line tensor.go:249:30000*/ kk = 0
+				/*line tensor.go:250:30000*/ for threadZ := range 1 {
+					/*line tensor.go:251:30000*/ for threadY := range 1 {
+						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:253:30000*/ quernRow5TensorF16Wide(r, fas, first6, fbs) /*line quern_gen.go:3898:1*/
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
-				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
-					if r.Halted() {
-//line tensor.go:249:30000
-						r.Halt()
-//line tensor.go:250:30000
+				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
+					/*line tensor.go:257:30000*/ if r.Halted() {
+						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:3903:1*/
 					}
-//line tensor.go:250:30000
-					now = kk % 2
-//line tensor.go:251:30000
-					i3 = 0
-//line tensor.go:252:30000
-					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
-						t62 = from
-//line tensor.go:253:30000
-						start4 := i3 * 16
-//line tensor.go:254:30000
-						start5 := kk * 2
-//line tensor.go:255:30000
-						for threadZ := range 1 {
-//line tensor.go:256:30000
-							for threadY := range 1 {
-//line tensor.go:257:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorF16Wide(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+					/*line tensor.go:250:30000*/ now = kk % 2
+					/*line tensor.go:251:30000*/ i3 = 0
+					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
+						/*line tensor.go:252:30000*/ t62 = from
+						/*line tensor.go:253:30000*/ start4 := i3 * 16
+						/*line tensor.go:254:30000*/ start5 := kk * 2
+						/*line tensor.go:255:30000*/ for threadZ := range 1 {
+							/*line tensor.go:256:30000*/ for threadY := range 1 {
+								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:259:30000*/ quernRow6TensorF16Wide(r, givens, first7, start4, start5, t62) /*line quern_gen.go:3915:1*/
 							}
-//line tensor.go:261:30000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorF16Wide(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
+						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+						/*line tensor.go:263:30000*/ for threadZ := range 1 {
+							/*line tensor.go:264:30000*/ for threadY := range 1 {
+								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:267:30000*/ quernRow7TensorF16Wide(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:3923:1*/
 							}
-//line tensor.go:269:30000
 						}
-//line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
-					j = 0
-//line tensor.go:255:30000
-					for ; j < t122; j++ {
-//line tensor.go:256:30000
-						if r.Halted() {
-//line tensor.go:254:30000
-							r.Halt()
-//line tensor.go:255:30000
+					/*line tensor.go:254:30000*/ j = 0
+					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
+						/*line tensor.go:256:30000*/ if r.Halted() {
+							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:3930:1*/
 						}
-//line tensor.go:255:30000
-						t132 = now
-//line tensor.go:256:30000
-						t142 = 2 * j
-//line tensor.go:257:30000
-						t152 = now
-//line tensor.go:258:30000
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
+						/*line tensor.go:255:30000*/ t132 = now
+						/*line tensor.go:256:30000*/ t142 = 2 * j
+						/*line tensor.go:257:30000*/ t152 = now
+						/*line tensor.go:258:30000*/ t162 = 2*j + 1
+						/*line tensor.go:259:30000*/ t172 = from
+						/*line tensor.go:260:30000*/ start6 := j * 16
+						/*line tensor.go:261:30000*/ start7 := kk * 2
+						/*line tensor.go:262:30000*/ for threadZ := range 1 {
+							/*line tensor.go:263:30000*/ for threadY := range 1 {
+								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:266:30000*/ quernRow8TensorF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:3943:1*/
 							}
-//line tensor.go:268:30000
 						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
+						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+						/*line tensor.go:270:30000*/ for threadZ := range 1 {
+							/*line tensor.go:271:30000*/ for threadY := range 1 {
+								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:274:30000*/ quernRow9TensorF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:3951:1*/
 							}
-//line tensor.go:276:30000
 						}
-//line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
-					i4 = 0
-//line tensor.go:258:30000
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257:30000
-							r.Halt()
-//line tensor.go:258:30000
+					/*line tensor.go:257:30000*/ i4 = 0
+					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
+						/*line tensor.go:259:30000*/ if r.Halted() {
+							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:3958:1*/
 						}
-//line tensor.go:258:30000
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
+						/*line tensor.go:258:30000*/ j2 = 0
+						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow10TensorF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:3966:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:259:30000
-							host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
+							/*line tensor.go:259:30000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow11TensorF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:3974:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:267:30000
 						}
-//line tensor.go:268:30000
 					}
-//line tensor.go:269:30000
 				}
-//line tensor.go:270:30000
 			}
-//line tensor.go:271:30000
 		}
-//line tensor.go:272:30000
-		for threadZ := range 1 {
-//line tensor.go:273:30000
-			for threadY := range 1 {
-//line tensor.go:274:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+		/*line tensor.go:272*/ for threadZ := range 1 {
+			/*line tensor.go:273:30000*/ for threadY := range 1 {
+				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:276:30000*/ quernRow12TensorF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:3986:1*/
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:10142:1
-func quernRow1TensorF16Wide(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
+func quernRow1TensorF16Wide(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
-		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
-		row2 := row
-//line tensor.go:186:30000
-		column2 := column
-//line tensor.go:187:30000
-		rowRow[threadX] = row2
-//line tensor.go:188:30000
-		columnRow[threadX] = column2
-//line tensor.go:189:30000
+		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:185:30000*/ row2 := row
+		/*line tensor.go:186:30000*/ column2 := column
+		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
+		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:4002:1*/
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:10164:1
-func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
+func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
 	columnRow := (*[256]int)(columns[first3:])
@@ -10170,17 +4013,13 @@ func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, colu
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:50:30000
-		*x = result0
-//line tensor.go:51:30000
+		*x = result0 /*line quern_gen.go:4018:1*/
 	}
-//line tensor.go:52:30000
 }
 
 //go:noinline
-//line quern_gen.go:10184:1
 func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -10189,18 +4028,15 @@ func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []i
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
+		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
 //line tensor.go:234
 		*sum = [4][8]kernel.Accumulator[float32]{}
 		countRow[threadX] = count
-	}
-//line tensor.go:237:30000
+	} /*line quern_gen.go:4035:1*/
 }
 
 //go:noinline
-//line quern_gen.go:10203:1
-func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.Float16, start3, elements, stepA, lda int, a []kernel.Float16, t43, stepB, ldb int, b []kernel.Float16) {
+func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.Float16, start3 int, elements int, stepA int, lda int, a []kernel.Float16, t43 int, stepB int, ldb int, b []kernel.Float16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
 	for threadX := range 256 {
@@ -10209,124 +4045,75 @@ func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []i
 		count := countRow[threadX]
 		chunk := threadX % 8
 		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
+		/*line tensor.go:240:30000*/ if next < count {
+			/*line tensor.go:203:30000*/ t12 := start2
+			/*line tensor.go:203:30000*/ to := lines[t12:]
+			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
+			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
+				/*line tensor.go:207:30000*/ if r.Halted() {
+					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:4054:1*/
 				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:52:30000
-					t13 := place
-//line tensor.go:53:30000
-					t23 := at2
-//line tensor.go:52:30000
-					t33 := a[t23:]
+				/*line tensor.go:207:30000*/ l := at + i*32
+				/*line tensor.go:208:30000*/ t22 := to
+				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
+				/*line tensor.go:208:30000*/ _ = t22[t32]
+				/*line tensor.go:208:30000*/ place := &t22[t32]
+				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
+				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
+					/*line tensor.go:52:30000*/ t13 := place
+					/*line tensor.go:53:30000*/ t23 := at2
+					/*line tensor.go:52:30000*/ t33 := a[t23:]
 //line tensor.go:52:30000
 					*t13 = *(*[8]kernel.Float16)(t33)
 //line tensor.go:53:30000
 				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215
+					/*line tensor.go:212:30000*/ n2 := 0
+					/*line tensor.go:213:30000*/ if x.row+l < x.m {
+						/*line tensor.go:214*/ n2 = x.end - k2
 					}
 					n3 := n2
-//line tensor.go:54:30000
-					t14 := place
-//line tensor.go:54:30000
-					t24 := t14[:]
-//line tensor.go:55:30000
-					t42 := at2
-//line tensor.go:56:30000
-					t5 := n3
-//line tensor.go:54:30000
-					partOf[kernel.Float16](t24, a, t42, t5)
-//line tensor.go:55:30000
+					/*line tensor.go:54:30000*/ t14 := place
+					/*line tensor.go:54:30000*/ t24 := t14[:]
+					/*line tensor.go:55:30000*/ t42 := at2
+					/*line tensor.go:56:30000*/ t5 := n3
+					/*line tensor.go:54:30000*/ partOf[kernel.Float16](t24, a, t42, t5) /*line quern_gen.go:4079:1*/
 				}
-//line tensor.go:56:30000
 			}
-//line tensor.go:219
-			for i2 := 0; i2 < t43; i2++ {
+			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
 				if r.Halted() {
-//line tensor.go:219
-					r.Halt()
+					/*line tensor.go:219*/ r.Halt()
 				}
-//line tensor.go:220
-				l2 := at + i2*32
+				/*line tensor.go:220*/ l2 := at + i2*32
 				t52 := to
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
-				_ = t52[t6]
-//line tensor.go:221
-				place2 := &t52[t6]
+				/*line tensor.go:221*/ _ = t52[t6]
+				/*line tensor.go:221*/ place2 := &t52[t6]
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
 				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:53:30000
-					t15 := place2
-//line tensor.go:54:30000
-					t25 := at3
-//line tensor.go:53:30000
-					t34 := b[t25:]
+					/*line tensor.go:53:30000*/ t15 := place2
+					/*line tensor.go:54:30000*/ t25 := at3
+					/*line tensor.go:53:30000*/ t34 := b[t25:]
 //line tensor.go:53:30000
 					*t15 = *(*[8]kernel.Float16)(t34)
 //line tensor.go:54:30000
 				} else {
-//line tensor.go:225
-					n4 := 0
+					/*line tensor.go:225*/ n4 := 0
 					if x.column+l2 < x.n {
 						n4 = x.end - k2
 					}
 					n5 := n4
-//line tensor.go:55:30000
-					t16 := place2
-//line tensor.go:55:30000
-					t26 := t16[:]
-//line tensor.go:56:30000
-					t44 := at3
-//line tensor.go:57:30000
-					t53 := n5
-//line tensor.go:55:30000
-					partOf[kernel.Float16](t26, b, t44, t53)
-//line tensor.go:56:30000
+					/*line tensor.go:55:30000*/ t16 := place2
+					/*line tensor.go:55:30000*/ t26 := t16[:]
+					/*line tensor.go:56:30000*/ t44 := at3
+					/*line tensor.go:57:30000*/ t53 := n5
+					/*line tensor.go:55:30000*/ partOf[kernel.Float16](t26, b, t44, t53) /*line quern_gen.go:4109:1*/
 				}
-//line tensor.go:57:30000
 			}
-//line tensor.go:58:30000
 		}
-//line tensor.go:59:30000
 	}
-//line tensor.go:60:30000
 }
 
 //go:noinline
-//line quern_gen.go:10330:1
 func quernRow5TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
@@ -10336,15 +4123,12 @@ func quernRow5TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float
 //line tensor.go:247:30000
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
 //line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.Float16]{}
-//line tensor.go:249:30000
+		*fb = [2][8]kernel.MatrixB[kernel.Float16]{} /*line quern_gen.go:4126:1*/
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:10347:1
-func quernRow6TensorF16Wide(r *host.Run, givens []*[8]kernel.Float16, first7, start4, start5 int, t62 [][8]kernel.Float16) {
+func quernRow6TensorF16Wide(r *host.Run, givens []*[8]kernel.Float16, first7 int, start4 int, start5 int, t62 [][8]kernel.Float16) {
 	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -10352,22 +4136,15 @@ func quernRow6TensorF16Wide(r *host.Run, givens []*[8]kernel.Float16, first7, st
 		t35 := warp / 4 * 64
 		t17 := (threadX + first7) & 31 % 16
 		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252:30000
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
-		_ = t62[t7]
-//line tensor.go:252:30000
-		given := &t62[t7]
-//line tensor.go:253:30000
-		givenRow[threadX] = given
-//line tensor.go:254:30000
+		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
+		/*line tensor.go:252:30000*/ _ = t62[t7]
+		/*line tensor.go:252:30000*/ given := &t62[t7]
+		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:4142:1*/
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:10370:1
-func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
+func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
 	wordRow2 := (*[256]uint32)(words2[first8:])
@@ -10380,16 +4157,12 @@ func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
-		fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
-//line tensor.go:253:30000
+		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4160:1*/
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:10392:1
-func quernRow8TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.Float16) {
+func quernRow8TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.Float16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
 	for threadX := range 256 {
@@ -10399,26 +4172,17 @@ func quernRow8TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float
 		t45 := warp % 4 * 32 * wide
 		t17 := (threadX + first9) & 31 % 16
 		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255:30000
-		_ = fb[t132][t142]
-//line tensor.go:255:30000
-		_ = fb[t152][t162]
-//line tensor.go:256:30000
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
-		_ = t172[t18]
-//line tensor.go:255:30000
-		given2 := &t172[t18]
-//line tensor.go:256:30000
-		givenRow2[threadX] = given2
-//line tensor.go:257:30000
+		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
+		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
+		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
+		/*line tensor.go:255:30000*/ _ = t172[t18]
+		/*line tensor.go:255:30000*/ given2 := &t172[t18]
+		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4180:1*/
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:10421:1
-func quernRow9TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
+func quernRow9TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
 	wordRow6 := (*[256]uint32)(words6[first10:])
@@ -10431,18 +4195,13 @@ func quernRow9TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
-		fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-//line tensor.go:255:30000
-		fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8}
-//line tensor.go:256:30000
+		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
+		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8} /*line quern_gen.go:4199:1*/
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:10445:1
-func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
+func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first11:])
@@ -10462,15 +4221,12 @@ func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 //line tensor.go:259:30000
 		*t252 = fb[now][j2]
 //line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		*t262 = sum[i4][j2] /*line quern_gen.go:4224:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:10473:1
-func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
+func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
 	sumRow3 := (*[256]float32)(sums3[first12:])
@@ -10483,16 +4239,12 @@ func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:4242:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:10495:1
-func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
+func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
 	for threadX := range 256 {
@@ -10503,60 +4255,33 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][
 		t35 := warp / 4 * 64
 		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
+			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
+				/*line tensor.go:270:30000*/ if r.Halted() {
+					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:4261:1*/
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:57:30000
-					t19 := *x
-//line tensor.go:58:30000
-					t28 := row3
-//line tensor.go:59:30000
-					t36 := column3
-//line tensor.go:60:30000
-					t46 := v
-//line tensor.go:57:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:58:30000
+				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
+					/*line tensor.go:271:30000*/ t322 := e
+					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
+					/*line tensor.go:274:30000*/ t342 := e
+					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
+					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
+					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
+					/*line tensor.go:57:30000*/ t19 := *x
+					/*line tensor.go:58:30000*/ t28 := row3
+					/*line tensor.go:59:30000*/ t36 := column3
+					/*line tensor.go:60:30000*/ t46 := v
+					/*line tensor.go:57:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4275:1*/
 				}
-//line tensor.go:59:30000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+			/*line tensor.go:275:30000*/ sum[0] = sum[1]
+			/*line tensor.go:276:30000*/ sum[1] = sum[2]
+			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:4280:1*/
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:10560:1
 func quernPlainTensorBF16(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -10647,330 +4372,173 @@ func quernHostTensorBF16(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
-		t3 = max(size/part, 1)
-//line tensor.go:184:30000
-		parts = t3
-//line tensor.go:185:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
-		t4 = blockX % size2
-//line tensor.go:185:30000
-		for threadZ := range 1 {
-//line tensor.go:186:30000
-			for threadY := range 1 {
-//line tensor.go:187:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
-				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
-				quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
+		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
+		/*line tensor.go:184:30000*/ parts = t3
+		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:184:30000*/ t4 = blockX % size2
+		/*line tensor.go:185:30000*/ for threadZ := range 1 {
+			/*line tensor.go:186:30000*/ for threadY := range 1 {
+				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:189:30000*/ quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4383:1*/
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
-		rest = blockX / size2
-//line tensor.go:186:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
-		first2 = rest % parts * part
-//line tensor.go:187:30000
-		start := min(first2+part, k)
-//line tensor.go:188:30000
-		for threadZ := range 1 {
-//line tensor.go:189:30000
-			for threadY := range 1 {
-//line tensor.go:190:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
-				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
-				quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:185:30000*/ rest = blockX / size2
+		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:186:30000*/ first2 = rest % parts * part
+		/*line tensor.go:187:30000*/ start := min(first2+part, k)
+		/*line tensor.go:188:30000*/ for threadZ := range 1 {
+			/*line tensor.go:189:30000*/ for threadY := range 1 {
+				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:192:30000*/ quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4395:1*/
 			}
-//line tensor.go:194:30000
 		}
-//line tensor.go:195:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:67:30000
-		lines = lines2[:]
-//line tensor.go:235
-		step = -2
+		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:67:30000*/ lines = lines2[:]
+		/*line tensor.go:235*/ step = -2
 		for threadZ := range 1 {
-//line tensor.go:237:30000
-			for threadY := range 1 {
-//line tensor.go:238:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
-				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorBF16(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+			/*line tensor.go:237:30000*/ for threadY := range 1 {
+				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:240:30000*/ quernRow3TensorBF16(r, xs, first4, counts, sums, size3) /*line quern_gen.go:4405:1*/
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
-		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
-			if r.Halted() {
-//line tensor.go:235
-				r.Halt()
+		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
+			/*line tensor.go:244:30000*/ if r.Halted() {
+				/*line tensor.go:235*/ r.Halt()
 			}
-//line tensor.go:236
-			if step >= 0 {
-//line tensor.go:237:30000
+			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:4412:1*/
 			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241:30000
-			start2 := next % 3 * size4
-//line tensor.go:242:30000
-			start3 := next * 8
-//line tensor.go:243:30000
-			for threadZ := range 1 {
-//line tensor.go:244:30000
-				for threadY := range 1 {
-//line tensor.go:245:30000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
-					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
-					quernRow4TensorBF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
+			/*line tensor.go:240:30000*/ next = step + 3 - 1
+			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
+			/*line tensor.go:242:30000*/ start3 := next * 8
+			/*line tensor.go:243:30000*/ for threadZ := range 1 {
+				/*line tensor.go:244:30000*/ for threadY := range 1 {
+					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:247:30000*/ quernRow4TensorBF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:4421:1*/
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
-			if step >= 0 {
-//line tensor.go:245:30000
-				t54 = step % 3 * size4
-//line tensor.go:246:30000
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
-				from = lines[t54:]
-//line tensor.go:249:30000
-				kk = 0
-//line tensor.go:250:30000
-				for threadZ := range 1 {
-//line tensor.go:251:30000
-					for threadY := range 1 {
-//line tensor.go:252:30000
-						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
-						quernRow5TensorBF16(r, fas, first6, fbs)
-//line tensor.go:254:30000
+			/*line tensor.go:244:30000*/ if step >= 0 {
+				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
+				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
+				/*line tensor.go:245:30000*/ from = lines[t54:]
+				/*line tensor.go:249:30000*/ kk = 0
+				/*line tensor.go:250:30000*/ for threadZ := range 1 {
+					/*line tensor.go:251:30000*/ for threadY := range 1 {
+						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:253:30000*/ quernRow5TensorBF16(r, fas, first6, fbs) /*line quern_gen.go:4432:1*/
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
-				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
-					if r.Halted() {
-//line tensor.go:249:30000
-						r.Halt()
-//line tensor.go:250:30000
+				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
+					/*line tensor.go:257:30000*/ if r.Halted() {
+						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:4437:1*/
 					}
-//line tensor.go:250:30000
-					now = kk % 2
-//line tensor.go:251:30000
-					i3 = 0
-//line tensor.go:252:30000
-					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
-						t62 = from
-//line tensor.go:253:30000
-						start4 := i3 * 16
-//line tensor.go:254:30000
-						start5 := kk * 2
-//line tensor.go:255:30000
-						for threadZ := range 1 {
-//line tensor.go:256:30000
-							for threadY := range 1 {
-//line tensor.go:257:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorBF16(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+					/*line tensor.go:250:30000*/ now = kk % 2
+					/*line tensor.go:251:30000*/ i3 = 0
+					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
+						/*line tensor.go:252:30000*/ t62 = from
+						/*line tensor.go:253:30000*/ start4 := i3 * 16
+						/*line tensor.go:254:30000*/ start5 := kk * 2
+						/*line tensor.go:255:30000*/ for threadZ := range 1 {
+							/*line tensor.go:256:30000*/ for threadY := range 1 {
+								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:259:30000*/ quernRow6TensorBF16(r, givens, first7, start4, start5, t62) /*line quern_gen.go:4449:1*/
 							}
-//line tensor.go:261:30000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorBF16(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
+						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+						/*line tensor.go:263:30000*/ for threadZ := range 1 {
+							/*line tensor.go:264:30000*/ for threadY := range 1 {
+								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:267:30000*/ quernRow7TensorBF16(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:4457:1*/
 							}
-//line tensor.go:269:30000
 						}
-//line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
-					j = 0
-//line tensor.go:255:30000
-					for ; j < t122; j++ {
-//line tensor.go:256:30000
-						if r.Halted() {
-//line tensor.go:254:30000
-							r.Halt()
-//line tensor.go:255:30000
+					/*line tensor.go:254:30000*/ j = 0
+					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
+						/*line tensor.go:256:30000*/ if r.Halted() {
+							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:4464:1*/
 						}
-//line tensor.go:255:30000
-						t132 = now
-//line tensor.go:256:30000
-						t142 = 2 * j
-//line tensor.go:257:30000
-						t152 = now
-//line tensor.go:258:30000
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorBF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
+						/*line tensor.go:255:30000*/ t132 = now
+						/*line tensor.go:256:30000*/ t142 = 2 * j
+						/*line tensor.go:257:30000*/ t152 = now
+						/*line tensor.go:258:30000*/ t162 = 2*j + 1
+						/*line tensor.go:259:30000*/ t172 = from
+						/*line tensor.go:260:30000*/ start6 := j * 16
+						/*line tensor.go:261:30000*/ start7 := kk * 2
+						/*line tensor.go:262:30000*/ for threadZ := range 1 {
+							/*line tensor.go:263:30000*/ for threadY := range 1 {
+								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:266:30000*/ quernRow8TensorBF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:4477:1*/
 							}
-//line tensor.go:268:30000
 						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorBF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
+						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+						/*line tensor.go:270:30000*/ for threadZ := range 1 {
+							/*line tensor.go:271:30000*/ for threadY := range 1 {
+								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:274:30000*/ quernRow9TensorBF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:4485:1*/
 							}
-//line tensor.go:276:30000
 						}
-//line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
-					i4 = 0
-//line tensor.go:258:30000
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257:30000
-							r.Halt()
-//line tensor.go:258:30000
+					/*line tensor.go:257:30000*/ i4 = 0
+					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
+						/*line tensor.go:259:30000*/ if r.Halted() {
+							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:4492:1*/
 						}
-//line tensor.go:258:30000
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorBF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
+						/*line tensor.go:258:30000*/ j2 = 0
+						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow10TensorBF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:4500:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:259:30000
-							host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorBF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
+							/*line tensor.go:259:30000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow11TensorBF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:4508:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:267:30000
 						}
-//line tensor.go:268:30000
 					}
-//line tensor.go:269:30000
 				}
-//line tensor.go:270:30000
 			}
-//line tensor.go:271:30000
 		}
-//line tensor.go:272:30000
-		for threadZ := range 1 {
-//line tensor.go:273:30000
-			for threadY := range 1 {
-//line tensor.go:274:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorBF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+		/*line tensor.go:272*/ for threadZ := range 1 {
+			/*line tensor.go:273:30000*/ for threadY := range 1 {
+				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:276:30000*/ quernRow12TensorBF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4520:1*/
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:10951:1
-func quernRow1TensorBF16(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
+func quernRow1TensorBF16(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
-		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
-		row2 := row
-//line tensor.go:186:30000
-		column2 := column
-//line tensor.go:187:30000
-		rowRow[threadX] = row2
-//line tensor.go:188:30000
-		columnRow[threadX] = column2
-//line tensor.go:189:30000
+		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:185:30000*/ row2 := row
+		/*line tensor.go:186:30000*/ column2 := column
+		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
+		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:4536:1*/
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:10973:1
-func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
+func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
 	columnRow := (*[256]int)(columns[first3:])
@@ -10979,17 +4547,13 @@ func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows, columns
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:66:30000
-		*x = result0
-//line tensor.go:67:30000
+		*x = result0 /*line quern_gen.go:4552:1*/
 	}
-//line tensor.go:68:30000
 }
 
 //go:noinline
-//line quern_gen.go:10993:1
 func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -10998,18 +4562,15 @@ func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, counts []int,
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
+		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
 //line tensor.go:234
 		*sum = [4][8]kernel.Accumulator[float32]{}
 		countRow[threadX] = count
-	}
-//line tensor.go:237:30000
+	} /*line quern_gen.go:4569:1*/
 }
 
 //go:noinline
-//line quern_gen.go:11012:1
-func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.BFloat16, start3, elements, stepA, lda int, a []kernel.BFloat16, t43, stepB, ldb int, b []kernel.BFloat16) {
+func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.BFloat16, start3 int, elements int, stepA int, lda int, a []kernel.BFloat16, t43 int, stepB int, ldb int, b []kernel.BFloat16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
 	for threadX := range 256 {
@@ -11018,124 +4579,74 @@ func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int,
 		count := countRow[threadX]
 		chunk := threadX % 8
 		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
+		/*line tensor.go:240:30000*/ if next < count {
+			/*line tensor.go:203:30000*/ t12 := start2
+			/*line tensor.go:203:30000*/ to := lines[t12:]
+			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
+			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
+				/*line tensor.go:207:30000*/ if r.Halted() {
+					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:4588:1*/
 				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:68:30000
-					t13 := place
-//line tensor.go:69
+				/*line tensor.go:207:30000*/ l := at + i*32
+				/*line tensor.go:208:30000*/ t22 := to
+				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
+				/*line tensor.go:208:30000*/ _ = t22[t32]
+				/*line tensor.go:208:30000*/ place := &t22[t32]
+				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
+				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
+					/*line tensor.go:68*/ t13 := place
 					t23 := at2
-//line tensor.go:68:30000
-					t33 := a[t23:]
-//line tensor.go:68:30000
+					/*line tensor.go:68*/ t33 := a[t23:]
+//line tensor.go:68
 					*t13 = *(*[8]kernel.BFloat16)(t33)
-//line tensor.go:69
 				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215
+					/*line tensor.go:212:30000*/ n2 := 0
+					/*line tensor.go:213:30000*/ if x.row+l < x.m {
+						/*line tensor.go:214*/ n2 = x.end - k2
 					}
 					n3 := n2
-//line tensor.go:70:30000
-					t14 := place
-//line tensor.go:70:30000
-					t24 := t14[:]
-//line tensor.go:71:30000
-					t42 := at2
-//line tensor.go:72:30000
-					t5 := n3
-//line tensor.go:70:30000
-					partOf[kernel.BFloat16](t24, a, t42, t5)
-//line tensor.go:71:30000
+					/*line tensor.go:70:30000*/ t14 := place
+					/*line tensor.go:70:30000*/ t24 := t14[:]
+					/*line tensor.go:71:30000*/ t42 := at2
+					/*line tensor.go:72:30000*/ t5 := n3
+					/*line tensor.go:70:30000*/ partOf[kernel.BFloat16](t24, a, t42, t5) /*line quern_gen.go:4612:1*/
 				}
-//line tensor.go:72:30000
 			}
-//line tensor.go:219
-			for i2 := 0; i2 < t43; i2++ {
+			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
 				if r.Halted() {
-//line tensor.go:219
-					r.Halt()
+					/*line tensor.go:219*/ r.Halt()
 				}
-//line tensor.go:220
-				l2 := at + i2*32
+				/*line tensor.go:220*/ l2 := at + i2*32
 				t52 := to
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
-				_ = t52[t6]
-//line tensor.go:221
-				place2 := &t52[t6]
+				/*line tensor.go:221*/ _ = t52[t6]
+				/*line tensor.go:221*/ place2 := &t52[t6]
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
 				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:69
-					t15 := place2
-//line tensor.go:70:30000
-					t25 := at3
-//line tensor.go:69
-					t34 := b[t25:]
+					/*line tensor.go:69*/ t15 := place2
+					/*line tensor.go:70:30000*/ t25 := at3
+					/*line tensor.go:69*/ t34 := b[t25:]
 //line tensor.go:69
 					*t15 = *(*[8]kernel.BFloat16)(t34)
 //line tensor.go:70:30000
 				} else {
-//line tensor.go:225
-					n4 := 0
+					/*line tensor.go:225*/ n4 := 0
 					if x.column+l2 < x.n {
 						n4 = x.end - k2
 					}
 					n5 := n4
-//line tensor.go:71:30000
-					t16 := place2
-//line tensor.go:71:30000
-					t26 := t16[:]
-//line tensor.go:72:30000
-					t44 := at3
-//line tensor.go:73:30000
-					t53 := n5
-//line tensor.go:71:30000
-					partOf[kernel.BFloat16](t26, b, t44, t53)
-//line tensor.go:72:30000
+					/*line tensor.go:71:30000*/ t16 := place2
+					/*line tensor.go:71:30000*/ t26 := t16[:]
+					/*line tensor.go:72:30000*/ t44 := at3
+					/*line tensor.go:73:30000*/ t53 := n5
+					/*line tensor.go:71:30000*/ partOf[kernel.BFloat16](t26, b, t44, t53) /*line quern_gen.go:4642:1*/
 				}
-//line tensor.go:73:30000
 			}
-//line tensor.go:74:30000
 		}
-//line tensor.go:75:30000
 	}
-//line tensor.go:76:30000
 }
 
 //go:noinline
-//line quern_gen.go:11139:1
 func quernRow5TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
@@ -11145,15 +4656,12 @@ func quernRow5TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16
 //line tensor.go:247:30000
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
 //line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
-//line tensor.go:249:30000
+		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{} /*line quern_gen.go:4659:1*/
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:11156:1
-func quernRow6TensorBF16(r *host.Run, givens []*[8]kernel.BFloat16, first7, start4, start5 int, t62 [][8]kernel.BFloat16) {
+func quernRow6TensorBF16(r *host.Run, givens []*[8]kernel.BFloat16, first7 int, start4 int, start5 int, t62 [][8]kernel.BFloat16) {
 	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -11161,22 +4669,15 @@ func quernRow6TensorBF16(r *host.Run, givens []*[8]kernel.BFloat16, first7, star
 		t35 := warp / 4 * 64
 		t17 := (threadX + first7) & 31 % 16
 		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252:30000
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
-		_ = t62[t7]
-//line tensor.go:252:30000
-		given := &t62[t7]
-//line tensor.go:253:30000
-		givenRow[threadX] = given
-//line tensor.go:254:30000
+		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
+		/*line tensor.go:252:30000*/ _ = t62[t7]
+		/*line tensor.go:252:30000*/ given := &t62[t7]
+		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:4675:1*/
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:11179:1
-func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
+func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
 	wordRow2 := (*[256]uint32)(words2[first8:])
@@ -11189,16 +4690,12 @@ func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
-		fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-//line tensor.go:253:30000
+		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:4693:1*/
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:11201:1
-func quernRow8TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.BFloat16) {
+func quernRow8TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.BFloat16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
 	for threadX := range 256 {
@@ -11208,26 +4705,17 @@ func quernRow8TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16
 		t45 := warp % 4 * 32 * wide
 		t17 := (threadX + first9) & 31 % 16
 		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255:30000
-		_ = fb[t132][t142]
-//line tensor.go:255:30000
-		_ = fb[t152][t162]
-//line tensor.go:256:30000
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
-		_ = t172[t18]
-//line tensor.go:255:30000
-		given2 := &t172[t18]
-//line tensor.go:256:30000
-		givenRow2[threadX] = given2
-//line tensor.go:257:30000
+		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
+		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
+		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
+		/*line tensor.go:255:30000*/ _ = t172[t18]
+		/*line tensor.go:255:30000*/ given2 := &t172[t18]
+		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4713:1*/
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:11230:1
-func quernRow9TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
+func quernRow9TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
 	wordRow6 := (*[256]uint32)(words6[first10:])
@@ -11240,18 +4728,13 @@ func quernRow9TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
-		fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:255:30000
-		fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-//line tensor.go:256:30000
+		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
+		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8} /*line quern_gen.go:4732:1*/
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:11254:1
-func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
+func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first11:])
@@ -11271,15 +4754,12 @@ func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 //line tensor.go:259:30000
 		*t252 = fb[now][j2]
 //line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		*t262 = sum[i4][j2] /*line quern_gen.go:4757:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:11282:1
-func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
+func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
 	sumRow3 := (*[256]float32)(sums3[first12:])
@@ -11292,16 +4772,12 @@ func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:4775:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:11304:1
-func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
+func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
 	for threadX := range 256 {
@@ -11312,60 +4788,33 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 		t35 := warp / 4 * 64
 		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
+			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
+				/*line tensor.go:270:30000*/ if r.Halted() {
+					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:4794:1*/
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:73:30000
-					t19 := *x
-//line tensor.go:74:30000
-					t28 := row3
-//line tensor.go:75:30000
-					t36 := column3
-//line tensor.go:76:30000
-					t46 := v
-//line tensor.go:73:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:74:30000
+				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
+					/*line tensor.go:271:30000*/ t322 := e
+					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
+					/*line tensor.go:274:30000*/ t342 := e
+					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
+					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
+					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
+					/*line tensor.go:73:30000*/ t19 := *x
+					/*line tensor.go:74:30000*/ t28 := row3
+					/*line tensor.go:75:30000*/ t36 := column3
+					/*line tensor.go:76:30000*/ t46 := v
+					/*line tensor.go:73:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4808:1*/
 				}
-//line tensor.go:75:30000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+			/*line tensor.go:275:30000*/ sum[0] = sum[1]
+			/*line tensor.go:276:30000*/ sum[1] = sum[2]
+			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:4813:1*/
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:11369:1
 func quernPlainTensorBF16Wide(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -11456,330 +4905,173 @@ func quernHostTensorBF16Wide(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
-		t3 = max(size/part, 1)
-//line tensor.go:184:30000
-		parts = t3
-//line tensor.go:185:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
-		t4 = blockX % size2
-//line tensor.go:185:30000
-		for threadZ := range 1 {
-//line tensor.go:186:30000
-			for threadY := range 1 {
-//line tensor.go:187:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
-				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
-				quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
+		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
+		/*line tensor.go:184:30000*/ parts = t3
+		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:184:30000*/ t4 = blockX % size2
+		/*line tensor.go:185:30000*/ for threadZ := range 1 {
+			/*line tensor.go:186:30000*/ for threadY := range 1 {
+				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:189:30000*/ quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4916:1*/
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
-		rest = blockX / size2
-//line tensor.go:186:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
-		first2 = rest % parts * part
-//line tensor.go:187:30000
-		start := min(first2+part, k)
-//line tensor.go:188:30000
-		for threadZ := range 1 {
-//line tensor.go:189:30000
-			for threadY := range 1 {
-//line tensor.go:190:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
-				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
-				quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:185:30000*/ rest = blockX / size2
+		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:186:30000*/ first2 = rest % parts * part
+		/*line tensor.go:187:30000*/ start := min(first2+part, k)
+		/*line tensor.go:188:30000*/ for threadZ := range 1 {
+			/*line tensor.go:189:30000*/ for threadY := range 1 {
+				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:192:30000*/ quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4928:1*/
 			}
-//line tensor.go:194:30000
 		}
-//line tensor.go:195:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:83:30000
-		lines = lines2[:]
-//line tensor.go:235
-		step = -2
+		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:83:30000*/ lines = lines2[:]
+		/*line tensor.go:235*/ step = -2
 		for threadZ := range 1 {
-//line tensor.go:237:30000
-			for threadY := range 1 {
-//line tensor.go:238:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
-				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorBF16Wide(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+			/*line tensor.go:237:30000*/ for threadY := range 1 {
+				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:240:30000*/ quernRow3TensorBF16Wide(r, xs, first4, counts, sums, size3) /*line quern_gen.go:4938:1*/
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
-		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
-			if r.Halted() {
-//line tensor.go:235
-				r.Halt()
+		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
+			/*line tensor.go:244:30000*/ if r.Halted() {
+				/*line tensor.go:235*/ r.Halt()
 			}
-//line tensor.go:236
-			if step >= 0 {
-//line tensor.go:237:30000
+			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:4945:1*/
 			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241:30000
-			start2 := next % 3 * size4
-//line tensor.go:242:30000
-			start3 := next * 8
-//line tensor.go:243:30000
-			for threadZ := range 1 {
-//line tensor.go:244:30000
-				for threadY := range 1 {
-//line tensor.go:245:30000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
-					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
-					quernRow4TensorBF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
+			/*line tensor.go:240:30000*/ next = step + 3 - 1
+			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
+			/*line tensor.go:242:30000*/ start3 := next * 8
+			/*line tensor.go:243:30000*/ for threadZ := range 1 {
+				/*line tensor.go:244:30000*/ for threadY := range 1 {
+					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:247:30000*/ quernRow4TensorBF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:4954:1*/
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
-			if step >= 0 {
-//line tensor.go:245:30000
-				t54 = step % 3 * size4
-//line tensor.go:246:30000
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
-				from = lines[t54:]
-//line tensor.go:249:30000
-				kk = 0
-//line tensor.go:250:30000
-				for threadZ := range 1 {
-//line tensor.go:251:30000
-					for threadY := range 1 {
-//line tensor.go:252:30000
-						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
-						quernRow5TensorBF16Wide(r, fas, first6, fbs)
-//line tensor.go:254:30000
+			/*line tensor.go:244:30000*/ if step >= 0 {
+				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
+				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
+				/*line tensor.go:245:30000*/ from = lines[t54:]
+				/*line tensor.go:249:30000*/ kk = 0
+				/*line tensor.go:250:30000*/ for threadZ := range 1 {
+					/*line tensor.go:251:30000*/ for threadY := range 1 {
+						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:253:30000*/ quernRow5TensorBF16Wide(r, fas, first6, fbs) /*line quern_gen.go:4965:1*/
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
-				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
-					if r.Halted() {
-//line tensor.go:249:30000
-						r.Halt()
-//line tensor.go:250:30000
+				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
+					/*line tensor.go:257:30000*/ if r.Halted() {
+						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:4970:1*/
 					}
-//line tensor.go:250:30000
-					now = kk % 2
-//line tensor.go:251:30000
-					i3 = 0
-//line tensor.go:252:30000
-					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
-						t62 = from
-//line tensor.go:253:30000
-						start4 := i3 * 16
-//line tensor.go:254:30000
-						start5 := kk * 2
-//line tensor.go:255:30000
-						for threadZ := range 1 {
-//line tensor.go:256:30000
-							for threadY := range 1 {
-//line tensor.go:257:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorBF16Wide(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+					/*line tensor.go:250:30000*/ now = kk % 2
+					/*line tensor.go:251:30000*/ i3 = 0
+					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
+						/*line tensor.go:252:30000*/ t62 = from
+						/*line tensor.go:253:30000*/ start4 := i3 * 16
+						/*line tensor.go:254:30000*/ start5 := kk * 2
+						/*line tensor.go:255:30000*/ for threadZ := range 1 {
+							/*line tensor.go:256:30000*/ for threadY := range 1 {
+								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:259:30000*/ quernRow6TensorBF16Wide(r, givens, first7, start4, start5, t62) /*line quern_gen.go:4982:1*/
 							}
-//line tensor.go:261:30000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorBF16Wide(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
+						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+						/*line tensor.go:263:30000*/ for threadZ := range 1 {
+							/*line tensor.go:264:30000*/ for threadY := range 1 {
+								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:267:30000*/ quernRow7TensorBF16Wide(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:4990:1*/
 							}
-//line tensor.go:269:30000
 						}
-//line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
-					j = 0
-//line tensor.go:255:30000
-					for ; j < t122; j++ {
-//line tensor.go:256:30000
-						if r.Halted() {
-//line tensor.go:254:30000
-							r.Halt()
-//line tensor.go:255:30000
+					/*line tensor.go:254:30000*/ j = 0
+					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
+						/*line tensor.go:256:30000*/ if r.Halted() {
+							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:4997:1*/
 						}
-//line tensor.go:255:30000
-						t132 = now
-//line tensor.go:256:30000
-						t142 = 2 * j
-//line tensor.go:257:30000
-						t152 = now
-//line tensor.go:258:30000
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorBF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
+						/*line tensor.go:255:30000*/ t132 = now
+						/*line tensor.go:256:30000*/ t142 = 2 * j
+						/*line tensor.go:257:30000*/ t152 = now
+						/*line tensor.go:258:30000*/ t162 = 2*j + 1
+						/*line tensor.go:259:30000*/ t172 = from
+						/*line tensor.go:260:30000*/ start6 := j * 16
+						/*line tensor.go:261:30000*/ start7 := kk * 2
+						/*line tensor.go:262:30000*/ for threadZ := range 1 {
+							/*line tensor.go:263:30000*/ for threadY := range 1 {
+								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:266:30000*/ quernRow8TensorBF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:5010:1*/
 							}
-//line tensor.go:268:30000
 						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorBF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
+						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+						/*line tensor.go:270:30000*/ for threadZ := range 1 {
+							/*line tensor.go:271:30000*/ for threadY := range 1 {
+								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:274:30000*/ quernRow9TensorBF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:5018:1*/
 							}
-//line tensor.go:276:30000
 						}
-//line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
-					i4 = 0
-//line tensor.go:258:30000
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257:30000
-							r.Halt()
-//line tensor.go:258:30000
+					/*line tensor.go:257:30000*/ i4 = 0
+					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
+						/*line tensor.go:259:30000*/ if r.Halted() {
+							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:5025:1*/
 						}
-//line tensor.go:258:30000
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorBF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
+						/*line tensor.go:258:30000*/ j2 = 0
+						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow10TensorBF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:5033:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:259:30000
-							host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorBF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
+							/*line tensor.go:259:30000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow11TensorBF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:5041:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:267:30000
 						}
-//line tensor.go:268:30000
 					}
-//line tensor.go:269:30000
 				}
-//line tensor.go:270:30000
 			}
-//line tensor.go:271:30000
 		}
-//line tensor.go:272:30000
-		for threadZ := range 1 {
-//line tensor.go:273:30000
-			for threadY := range 1 {
-//line tensor.go:274:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorBF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+		/*line tensor.go:272*/ for threadZ := range 1 {
+			/*line tensor.go:273:30000*/ for threadY := range 1 {
+				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:276:30000*/ quernRow12TensorBF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5053:1*/
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:11760:1
-func quernRow1TensorBF16Wide(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
+func quernRow1TensorBF16Wide(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
-		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
-		row2 := row
-//line tensor.go:186:30000
-		column2 := column
-//line tensor.go:187:30000
-		rowRow[threadX] = row2
-//line tensor.go:188:30000
-		columnRow[threadX] = column2
-//line tensor.go:189:30000
+		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:185:30000*/ row2 := row
+		/*line tensor.go:186:30000*/ column2 := column
+		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
+		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:5069:1*/
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:11782:1
-func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
+func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
 	columnRow := (*[256]int)(columns[first3:])
@@ -11788,17 +5080,13 @@ func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows, col
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:82:30000
-		*x = result0
-//line tensor.go:83:30000
+		*x = result0 /*line quern_gen.go:5085:1*/
 	}
-//line tensor.go:84:30000
 }
 
 //go:noinline
-//line quern_gen.go:11802:1
 func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -11807,18 +5095,15 @@ func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
+		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
 //line tensor.go:234
 		*sum = [4][8]kernel.Accumulator[float32]{}
 		countRow[threadX] = count
-	}
-//line tensor.go:237:30000
+	} /*line quern_gen.go:5102:1*/
 }
 
 //go:noinline
-//line quern_gen.go:11821:1
-func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][8]kernel.BFloat16, start3, elements, stepA, lda int, a []kernel.BFloat16, t43, stepB, ldb int, b []kernel.BFloat16) {
+func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.BFloat16, start3 int, elements int, stepA int, lda int, a []kernel.BFloat16, t43 int, stepB int, ldb int, b []kernel.BFloat16) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
 	for threadX := range 256 {
@@ -11827,124 +5112,75 @@ func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []
 		count := countRow[threadX]
 		chunk := threadX % 8
 		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
+		/*line tensor.go:240:30000*/ if next < count {
+			/*line tensor.go:203:30000*/ t12 := start2
+			/*line tensor.go:203:30000*/ to := lines[t12:]
+			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
+			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
+				/*line tensor.go:207:30000*/ if r.Halted() {
+					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:5121:1*/
 				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:84:30000
-					t13 := place
-//line tensor.go:85:30000
-					t23 := at2
-//line tensor.go:84:30000
-					t33 := a[t23:]
+				/*line tensor.go:207:30000*/ l := at + i*32
+				/*line tensor.go:208:30000*/ t22 := to
+				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
+				/*line tensor.go:208:30000*/ _ = t22[t32]
+				/*line tensor.go:208:30000*/ place := &t22[t32]
+				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
+				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
+					/*line tensor.go:84:30000*/ t13 := place
+					/*line tensor.go:85:30000*/ t23 := at2
+					/*line tensor.go:84:30000*/ t33 := a[t23:]
 //line tensor.go:84:30000
 					*t13 = *(*[8]kernel.BFloat16)(t33)
 //line tensor.go:85:30000
 				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215
+					/*line tensor.go:212:30000*/ n2 := 0
+					/*line tensor.go:213:30000*/ if x.row+l < x.m {
+						/*line tensor.go:214*/ n2 = x.end - k2
 					}
 					n3 := n2
-//line tensor.go:86:30000
-					t14 := place
-//line tensor.go:86:30000
-					t24 := t14[:]
-//line tensor.go:87:30000
-					t42 := at2
-//line tensor.go:88:30000
-					t5 := n3
-//line tensor.go:86:30000
-					partOf[kernel.BFloat16](t24, a, t42, t5)
-//line tensor.go:87:30000
+					/*line tensor.go:86:30000*/ t14 := place
+					/*line tensor.go:86:30000*/ t24 := t14[:]
+					/*line tensor.go:87:30000*/ t42 := at2
+					/*line tensor.go:88:30000*/ t5 := n3
+					/*line tensor.go:86:30000*/ partOf[kernel.BFloat16](t24, a, t42, t5) /*line quern_gen.go:5146:1*/
 				}
-//line tensor.go:88:30000
 			}
-//line tensor.go:219
-			for i2 := 0; i2 < t43; i2++ {
+			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
 				if r.Halted() {
-//line tensor.go:219
-					r.Halt()
+					/*line tensor.go:219*/ r.Halt()
 				}
-//line tensor.go:220
-				l2 := at + i2*32
+				/*line tensor.go:220*/ l2 := at + i2*32
 				t52 := to
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
-				_ = t52[t6]
-//line tensor.go:221
-				place2 := &t52[t6]
+				/*line tensor.go:221*/ _ = t52[t6]
+				/*line tensor.go:221*/ place2 := &t52[t6]
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
 				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:85:30000
-					t15 := place2
-//line tensor.go:86:30000
-					t25 := at3
-//line tensor.go:85:30000
-					t34 := b[t25:]
+					/*line tensor.go:85:30000*/ t15 := place2
+					/*line tensor.go:86:30000*/ t25 := at3
+					/*line tensor.go:85:30000*/ t34 := b[t25:]
 //line tensor.go:85:30000
 					*t15 = *(*[8]kernel.BFloat16)(t34)
 //line tensor.go:86:30000
 				} else {
-//line tensor.go:225
-					n4 := 0
+					/*line tensor.go:225*/ n4 := 0
 					if x.column+l2 < x.n {
 						n4 = x.end - k2
 					}
 					n5 := n4
-//line tensor.go:87:30000
-					t16 := place2
-//line tensor.go:87:30000
-					t26 := t16[:]
-//line tensor.go:88:30000
-					t44 := at3
-//line tensor.go:89:30000
-					t53 := n5
-//line tensor.go:87:30000
-					partOf[kernel.BFloat16](t26, b, t44, t53)
-//line tensor.go:88:30000
+					/*line tensor.go:87:30000*/ t16 := place2
+					/*line tensor.go:87:30000*/ t26 := t16[:]
+					/*line tensor.go:88:30000*/ t44 := at3
+					/*line tensor.go:89:30000*/ t53 := n5
+					/*line tensor.go:87:30000*/ partOf[kernel.BFloat16](t26, b, t44, t53) /*line quern_gen.go:5176:1*/
 				}
-//line tensor.go:89:30000
 			}
-//line tensor.go:90:30000
 		}
-//line tensor.go:91:30000
 	}
-//line tensor.go:92:30000
 }
 
 //go:noinline
-//line quern_gen.go:11948:1
 func quernRow5TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
@@ -11954,15 +5190,12 @@ func quernRow5TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFlo
 //line tensor.go:247:30000
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
 //line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
-//line tensor.go:249:30000
+		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{} /*line quern_gen.go:5193:1*/
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:11965:1
-func quernRow6TensorBF16Wide(r *host.Run, givens []*[8]kernel.BFloat16, first7, start4, start5 int, t62 [][8]kernel.BFloat16) {
+func quernRow6TensorBF16Wide(r *host.Run, givens []*[8]kernel.BFloat16, first7 int, start4 int, start5 int, t62 [][8]kernel.BFloat16) {
 	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -11970,22 +5203,15 @@ func quernRow6TensorBF16Wide(r *host.Run, givens []*[8]kernel.BFloat16, first7, 
 		t35 := warp / 4 * 64
 		t17 := (threadX + first7) & 31 % 16
 		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252:30000
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
-		_ = t62[t7]
-//line tensor.go:252:30000
-		given := &t62[t7]
-//line tensor.go:253:30000
-		givenRow[threadX] = given
-//line tensor.go:254:30000
+		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
+		/*line tensor.go:252:30000*/ _ = t62[t7]
+		/*line tensor.go:252:30000*/ given := &t62[t7]
+		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:5209:1*/
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:11988:1
-func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
+func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
 	wordRow2 := (*[256]uint32)(words2[first8:])
@@ -11998,16 +5224,12 @@ func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFlo
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
-		fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-//line tensor.go:253:30000
+		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:5227:1*/
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:12010:1
-func quernRow8TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132, t142, t152, t162, wide, start6, start7 int, t172 [][8]kernel.BFloat16) {
+func quernRow8TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.BFloat16) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
 	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
 	for threadX := range 256 {
@@ -12017,26 +5239,17 @@ func quernRow8TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFlo
 		t45 := warp % 4 * 32 * wide
 		t17 := (threadX + first9) & 31 % 16
 		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255:30000
-		_ = fb[t132][t142]
-//line tensor.go:255:30000
-		_ = fb[t152][t162]
-//line tensor.go:256:30000
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
-		_ = t172[t18]
-//line tensor.go:255:30000
-		given2 := &t172[t18]
-//line tensor.go:256:30000
-		givenRow2[threadX] = given2
-//line tensor.go:257:30000
+		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
+		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
+		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
+		/*line tensor.go:255:30000*/ _ = t172[t18]
+		/*line tensor.go:255:30000*/ given2 := &t172[t18]
+		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5247:1*/
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:12039:1
-func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
+func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
 	wordRow6 := (*[256]uint32)(words6[first10:])
@@ -12049,18 +5262,13 @@ func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFlo
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
-		fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:255:30000
-		fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-//line tensor.go:256:30000
+		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
+		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8} /*line quern_gen.go:5266:1*/
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:12063:1
-func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
+func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
 	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first11:])
@@ -12080,15 +5288,12 @@ func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 //line tensor.go:259:30000
 		*t252 = fb[now][j2]
 //line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		*t262 = sum[i4][j2] /*line quern_gen.go:5291:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12091:1
-func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
+func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
 	sumRow3 := (*[256]float32)(sums3[first12:])
@@ -12101,16 +5306,12 @@ func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5309:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12113:1
-func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
+func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
 	for threadX := range 256 {
@@ -12121,60 +5322,33 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums []
 		t35 := warp / 4 * 64
 		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
+			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
+				/*line tensor.go:270:30000*/ if r.Halted() {
+					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:5328:1*/
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:89:30000
-					t19 := *x
-//line tensor.go:90:30000
-					t28 := row3
-//line tensor.go:91:30000
-					t36 := column3
-//line tensor.go:92:30000
-					t46 := v
-//line tensor.go:89:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:90:30000
+				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
+					/*line tensor.go:271:30000*/ t322 := e
+					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
+					/*line tensor.go:274:30000*/ t342 := e
+					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
+					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
+					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
+					/*line tensor.go:89:30000*/ t19 := *x
+					/*line tensor.go:90:30000*/ t28 := row3
+					/*line tensor.go:91:30000*/ t36 := column3
+					/*line tensor.go:92:30000*/ t46 := v
+					/*line tensor.go:89:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5342:1*/
 				}
-//line tensor.go:91:30000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+			/*line tensor.go:275:30000*/ sum[0] = sum[1]
+			/*line tensor.go:276:30000*/ sum[1] = sum[2]
+			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:5347:1*/
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:12178:1
 func quernPlainTensorTF32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
 	host.Plain(r, func(t kernel.Thread) {
@@ -12265,330 +5439,173 @@ func quernHostTensorTF32(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
-		t3 = max(size/part, 1)
-//line tensor.go:184:30000
-		parts = t3
-//line tensor.go:185:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
-		t4 = blockX % size2
-//line tensor.go:185:30000
-		for threadZ := range 1 {
-//line tensor.go:186:30000
-			for threadY := range 1 {
-//line tensor.go:187:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
-				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
-				quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
+		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
+		/*line tensor.go:184:30000*/ parts = t3
+		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:184:30000*/ t4 = blockX % size2
+		/*line tensor.go:185:30000*/ for threadZ := range 1 {
+			/*line tensor.go:186:30000*/ for threadY := range 1 {
+				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:189:30000*/ quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5450:1*/
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
-		rest = blockX / size2
-//line tensor.go:186:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
-		first2 = rest % parts * part
-//line tensor.go:187:30000
-		start := min(first2+part, k)
-//line tensor.go:188:30000
-		for threadZ := range 1 {
-//line tensor.go:189:30000
-			for threadY := range 1 {
-//line tensor.go:190:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
-				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
-				quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:185:30000*/ rest = blockX / size2
+		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:186:30000*/ first2 = rest % parts * part
+		/*line tensor.go:187:30000*/ start := min(first2+part, k)
+		/*line tensor.go:188:30000*/ for threadZ := range 1 {
+			/*line tensor.go:189:30000*/ for threadY := range 1 {
+				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:192:30000*/ quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5462:1*/
 			}
-//line tensor.go:194:30000
 		}
-//line tensor.go:195:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:99:30000
-		lines = lines2[:]
-//line tensor.go:235
-		step = -2
+		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:99:30000*/ lines = lines2[:]
+		/*line tensor.go:235*/ step = -2
 		for threadZ := range 1 {
-//line tensor.go:237:30000
-			for threadY := range 1 {
-//line tensor.go:238:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
-				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorTF32(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+			/*line tensor.go:237:30000*/ for threadY := range 1 {
+				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:240:30000*/ quernRow3TensorTF32(r, xs, first4, counts, sums, size3) /*line quern_gen.go:5472:1*/
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
-		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
-			if r.Halted() {
-//line tensor.go:235
-				r.Halt()
+		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
+			/*line tensor.go:244:30000*/ if r.Halted() {
+				/*line tensor.go:235*/ r.Halt()
 			}
-//line tensor.go:236
-			if step >= 0 {
-//line tensor.go:237:30000
+			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:5479:1*/
 			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241:30000
-			start2 := next % 3 * size4
-//line tensor.go:242:30000
-			start3 := next * 8
-//line tensor.go:243:30000
-			for threadZ := range 1 {
-//line tensor.go:244:30000
-				for threadY := range 1 {
-//line tensor.go:245:30000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
-					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
-					quernRow4TensorTF32(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
+			/*line tensor.go:240:30000*/ next = step + 3 - 1
+			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
+			/*line tensor.go:242:30000*/ start3 := next * 8
+			/*line tensor.go:243:30000*/ for threadZ := range 1 {
+				/*line tensor.go:244:30000*/ for threadY := range 1 {
+					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:247:30000*/ quernRow4TensorTF32(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:5488:1*/
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
-			if step >= 0 {
-//line tensor.go:245:30000
-				t54 = step % 3 * size4
-//line tensor.go:246:30000
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
-				from = lines[t54:]
-//line tensor.go:249:30000
-				kk = 0
-//line tensor.go:250:30000
-				for threadZ := range 1 {
-//line tensor.go:251:30000
-					for threadY := range 1 {
-//line tensor.go:252:30000
-						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
-						quernRow5TensorTF32(r, fas, first6, fbs)
-//line tensor.go:254:30000
+			/*line tensor.go:244:30000*/ if step >= 0 {
+				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
+				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
+				/*line tensor.go:245:30000*/ from = lines[t54:]
+				/*line tensor.go:249:30000*/ kk = 0
+				/*line tensor.go:250:30000*/ for threadZ := range 1 {
+					/*line tensor.go:251:30000*/ for threadY := range 1 {
+						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:253:30000*/ quernRow5TensorTF32(r, fas, first6, fbs) /*line quern_gen.go:5499:1*/
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
-				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
-					if r.Halted() {
-//line tensor.go:249:30000
-						r.Halt()
-//line tensor.go:250:30000
+				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
+					/*line tensor.go:257:30000*/ if r.Halted() {
+						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:5504:1*/
 					}
-//line tensor.go:250:30000
-					now = kk % 2
-//line tensor.go:251:30000
-					i3 = 0
-//line tensor.go:252:30000
-					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
-						t62 = from
-//line tensor.go:253:30000
-						start4 := i3 * 16
-//line tensor.go:254:30000
-						start5 := kk * 2
-//line tensor.go:255:30000
-						for threadZ := range 1 {
-//line tensor.go:256:30000
-							for threadY := range 1 {
-//line tensor.go:257:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorTF32(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+					/*line tensor.go:250:30000*/ now = kk % 2
+					/*line tensor.go:251:30000*/ i3 = 0
+					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
+						/*line tensor.go:252:30000*/ t62 = from
+						/*line tensor.go:253:30000*/ start4 := i3 * 16
+						/*line tensor.go:254:30000*/ start5 := kk * 2
+						/*line tensor.go:255:30000*/ for threadZ := range 1 {
+							/*line tensor.go:256:30000*/ for threadY := range 1 {
+								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:259:30000*/ quernRow6TensorTF32(r, givens, first7, start4, start5, t62) /*line quern_gen.go:5516:1*/
 							}
-//line tensor.go:261:30000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorTF32(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
+						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+						/*line tensor.go:263:30000*/ for threadZ := range 1 {
+							/*line tensor.go:264:30000*/ for threadY := range 1 {
+								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:267:30000*/ quernRow7TensorTF32(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:5524:1*/
 							}
-//line tensor.go:269:30000
 						}
-//line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
-					j = 0
-//line tensor.go:255:30000
-					for ; j < t122; j++ {
-//line tensor.go:256:30000
-						if r.Halted() {
-//line tensor.go:254:30000
-							r.Halt()
-//line tensor.go:255:30000
+					/*line tensor.go:254:30000*/ j = 0
+					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
+						/*line tensor.go:256:30000*/ if r.Halted() {
+							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:5531:1*/
 						}
-//line tensor.go:255:30000
-						t132 = now
-//line tensor.go:256:30000
-						t142 = 2 * j
-//line tensor.go:257:30000
-						t152 = now
-//line tensor.go:258:30000
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorTF32(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
+						/*line tensor.go:255:30000*/ t132 = now
+						/*line tensor.go:256:30000*/ t142 = 2 * j
+						/*line tensor.go:257:30000*/ t152 = now
+						/*line tensor.go:258:30000*/ t162 = 2*j + 1
+						/*line tensor.go:259:30000*/ t172 = from
+						/*line tensor.go:260:30000*/ start6 := j * 16
+						/*line tensor.go:261:30000*/ start7 := kk * 2
+						/*line tensor.go:262:30000*/ for threadZ := range 1 {
+							/*line tensor.go:263:30000*/ for threadY := range 1 {
+								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:266:30000*/ quernRow8TensorTF32(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:5544:1*/
 							}
-//line tensor.go:268:30000
 						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorTF32(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
+						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+						/*line tensor.go:270:30000*/ for threadZ := range 1 {
+							/*line tensor.go:271:30000*/ for threadY := range 1 {
+								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:274:30000*/ quernRow9TensorTF32(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:5552:1*/
 							}
-//line tensor.go:276:30000
 						}
-//line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
-					i4 = 0
-//line tensor.go:258:30000
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257:30000
-							r.Halt()
-//line tensor.go:258:30000
+					/*line tensor.go:257:30000*/ i4 = 0
+					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
+						/*line tensor.go:259:30000*/ if r.Halted() {
+							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:5559:1*/
 						}
-//line tensor.go:258:30000
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorTF32(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
+						/*line tensor.go:258:30000*/ j2 = 0
+						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow10TensorTF32(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:5567:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:259:30000
-							host.MMATF32(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorTF32(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
+							/*line tensor.go:259:30000*/ host.MMATF32(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow11TensorTF32(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:5575:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:267:30000
 						}
-//line tensor.go:268:30000
 					}
-//line tensor.go:269:30000
 				}
-//line tensor.go:270:30000
 			}
-//line tensor.go:271:30000
 		}
-//line tensor.go:272:30000
-		for threadZ := range 1 {
-//line tensor.go:273:30000
-			for threadY := range 1 {
-//line tensor.go:274:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorTF32(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:277:30000
+		/*line tensor.go:272*/ for threadZ := range 1 {
+			/*line tensor.go:273:30000*/ for threadY := range 1 {
+				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:276:30000*/ quernRow12TensorTF32(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5587:1*/
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:12569:1
-func quernRow1TensorTF32(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
+func quernRow1TensorTF32(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
-		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
-		row2 := row
-//line tensor.go:186:30000
-		column2 := column
-//line tensor.go:187:30000
-		rowRow[threadX] = row2
-//line tensor.go:188:30000
-		columnRow[threadX] = column2
-//line tensor.go:189:30000
+		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:185:30000*/ row2 := row
+		/*line tensor.go:186:30000*/ column2 := column
+		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
+		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:5603:1*/
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:12591:1
-func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
+func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
 	columnRow := (*[256]int)(columns[first3:])
@@ -12597,17 +5614,13 @@ func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows, columns
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:98:30000
-		*x = result0
-//line tensor.go:99:30000
+		*x = result0 /*line quern_gen.go:5619:1*/
 	}
-//line tensor.go:100:30000
 }
 
 //go:noinline
-//line quern_gen.go:12611:1
 func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -12616,18 +5629,15 @@ func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, counts []int,
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
+		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
 //line tensor.go:234
 		*sum = [4][8]kernel.Accumulator[float32]{}
 		countRow[threadX] = count
-	}
-//line tensor.go:237:30000
+	} /*line quern_gen.go:5636:1*/
 }
 
 //go:noinline
-//line quern_gen.go:12630:1
-func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][4]float32, start3, elements, stepA, lda int, a []float32, t43, stepB, ldb int, b []float32) {
+func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][4]float32, start3 int, elements int, stepA int, lda int, a []float32, t43 int, stepB int, ldb int, b []float32) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
 	for threadX := range 256 {
@@ -12636,124 +5646,75 @@ func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int,
 		count := countRow[threadX]
 		chunk := threadX % 8
 		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
+		/*line tensor.go:240:30000*/ if next < count {
+			/*line tensor.go:203:30000*/ t12 := start2
+			/*line tensor.go:203:30000*/ to := lines[t12:]
+			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
+			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
+				/*line tensor.go:207:30000*/ if r.Halted() {
+					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:5655:1*/
 				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:100:30000
-					t13 := place
-//line tensor.go:101:30000
-					t23 := at2
-//line tensor.go:100:30000
-					t33 := a[t23:]
+				/*line tensor.go:207:30000*/ l := at + i*32
+				/*line tensor.go:208:30000*/ t22 := to
+				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
+				/*line tensor.go:208:30000*/ _ = t22[t32]
+				/*line tensor.go:208:30000*/ place := &t22[t32]
+				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
+				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
+					/*line tensor.go:100:30000*/ t13 := place
+					/*line tensor.go:101:30000*/ t23 := at2
+					/*line tensor.go:100:30000*/ t33 := a[t23:]
 //line tensor.go:100:30000
 					*t13 = *(*[4]float32)(t33)
 //line tensor.go:101:30000
 				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215
+					/*line tensor.go:212:30000*/ n2 := 0
+					/*line tensor.go:213:30000*/ if x.row+l < x.m {
+						/*line tensor.go:214*/ n2 = x.end - k2
 					}
 					n3 := n2
-//line tensor.go:102:30000
-					t14 := place
-//line tensor.go:102:30000
-					t24 := t14[:]
-//line tensor.go:103:30000
-					t42 := at2
-//line tensor.go:104:30000
-					t5 := n3
-//line tensor.go:102:30000
-					partOf[float32](t24, a, t42, t5)
-//line tensor.go:103:30000
+					/*line tensor.go:102:30000*/ t14 := place
+					/*line tensor.go:102:30000*/ t24 := t14[:]
+					/*line tensor.go:103:30000*/ t42 := at2
+					/*line tensor.go:104:30000*/ t5 := n3
+					/*line tensor.go:102:30000*/ partOf[float32](t24, a, t42, t5) /*line quern_gen.go:5680:1*/
 				}
-//line tensor.go:104:30000
 			}
-//line tensor.go:219
-			for i2 := 0; i2 < t43; i2++ {
+			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
 				if r.Halted() {
-//line tensor.go:219
-					r.Halt()
+					/*line tensor.go:219*/ r.Halt()
 				}
-//line tensor.go:220
-				l2 := at + i2*32
+				/*line tensor.go:220*/ l2 := at + i2*32
 				t52 := to
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
-				_ = t52[t6]
-//line tensor.go:221
-				place2 := &t52[t6]
+				/*line tensor.go:221*/ _ = t52[t6]
+				/*line tensor.go:221*/ place2 := &t52[t6]
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
 				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:101:30000
-					t15 := place2
-//line tensor.go:102:30000
-					t25 := at3
-//line tensor.go:101:30000
-					t34 := b[t25:]
+					/*line tensor.go:101:30000*/ t15 := place2
+					/*line tensor.go:102:30000*/ t25 := at3
+					/*line tensor.go:101:30000*/ t34 := b[t25:]
 //line tensor.go:101:30000
 					*t15 = *(*[4]float32)(t34)
 //line tensor.go:102:30000
 				} else {
-//line tensor.go:225
-					n4 := 0
+					/*line tensor.go:225*/ n4 := 0
 					if x.column+l2 < x.n {
 						n4 = x.end - k2
 					}
 					n5 := n4
-//line tensor.go:103:30000
-					t16 := place2
-//line tensor.go:103:30000
-					t26 := t16[:]
-//line tensor.go:104:30000
-					t44 := at3
-//line tensor.go:105:30000
-					t53 := n5
-//line tensor.go:103:30000
-					partOf[float32](t26, b, t44, t53)
-//line tensor.go:104:30000
+					/*line tensor.go:103:30000*/ t16 := place2
+					/*line tensor.go:103:30000*/ t26 := t16[:]
+					/*line tensor.go:104:30000*/ t44 := at3
+					/*line tensor.go:105:30000*/ t53 := n5
+					/*line tensor.go:103:30000*/ partOf[float32](t26, b, t44, t53) /*line quern_gen.go:5710:1*/
 				}
-//line tensor.go:105:30000
 			}
-//line tensor.go:106:30000
 		}
-//line tensor.go:107:30000
 	}
-//line tensor.go:108:30000
 }
 
 //go:noinline
-//line quern_gen.go:12757:1
 func quernRow5TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first6 int, fbs [][2][8]kernel.MatrixB[float32]) {
 	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first6:])
@@ -12763,15 +5724,12 @@ func quernRow5TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first
 //line tensor.go:247:30000
 		*fa = [2][4]kernel.MatrixA[float32]{}
 //line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[float32]{}
-//line tensor.go:249:30000
+		*fb = [2][8]kernel.MatrixB[float32]{} /*line quern_gen.go:5727:1*/
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:12774:1
-func quernRow6TensorTF32(r *host.Run, givens []*[4]float32, first7, start4, start5 int, t62 [][4]float32) {
+func quernRow6TensorTF32(r *host.Run, givens []*[4]float32, first7 int, start4 int, start5 int, t62 [][4]float32) {
 	givenRow := (*[256]*[4]float32)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -12779,22 +5737,15 @@ func quernRow6TensorTF32(r *host.Run, givens []*[4]float32, first7, start4, star
 		t35 := warp / 4 * 64
 		t17 := (threadX + first7) & 31 % 16
 		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252:30000
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
-		_ = t62[t7]
-//line tensor.go:252:30000
-		given := &t62[t7]
-//line tensor.go:253:30000
-		givenRow[threadX] = given
-//line tensor.go:254:30000
+		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
+		/*line tensor.go:252:30000*/ _ = t62[t7]
+		/*line tensor.go:252:30000*/ given := &t62[t7]
+		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:5743:1*/
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:12797:1
-func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
+func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
 	wordRow2 := (*[256]uint32)(words2[first8:])
@@ -12807,16 +5758,12 @@ func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
-		fa[now][i3] = kernel.MatrixA[float32]{word, word2, word3, word4}
-//line tensor.go:253:30000
+		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[float32]{word, word2, word3, word4} /*line quern_gen.go:5761:1*/
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:12819:1
-func quernRow8TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first9 int, givens2 []*[4]float32, t132, t142, t152, t162, wide, start6, start7 int, t172 [][4]float32) {
+func quernRow8TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first9 int, givens2 []*[4]float32, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][4]float32) {
 	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first9:])
 	givenRow2 := (*[256]*[4]float32)(givens2[first9:])
 	for threadX := range 256 {
@@ -12826,26 +5773,17 @@ func quernRow8TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first
 		t45 := warp % 4 * 32 * wide
 		t17 := (threadX + first9) & 31 % 16
 		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255:30000
-		_ = fb[t132][t142]
-//line tensor.go:255:30000
-		_ = fb[t152][t162]
-//line tensor.go:256:30000
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
-		_ = t172[t18]
-//line tensor.go:255:30000
-		given2 := &t172[t18]
-//line tensor.go:256:30000
-		givenRow2[threadX] = given2
-//line tensor.go:257:30000
+		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
+		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
+		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
+		/*line tensor.go:255:30000*/ _ = t172[t18]
+		/*line tensor.go:255:30000*/ given2 := &t172[t18]
+		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5781:1*/
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:12848:1
-func quernRow9TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
+func quernRow9TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
 	wordRow6 := (*[256]uint32)(words6[first10:])
@@ -12858,18 +5796,13 @@ func quernRow9TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
-		fb[t132][t142] = kernel.MatrixB[float32]{word5, word6}
-//line tensor.go:255:30000
-		fb[t152][t162] = kernel.MatrixB[float32]{word7, word8}
-//line tensor.go:256:30000
+		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[float32]{word5, word6}
+		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[float32]{word7, word8} /*line quern_gen.go:5800:1*/
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:12872:1
-func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[float32], fbs [][2][8]kernel.MatrixB[float32], t24s []kernel.MatrixA[float32], t25s []kernel.MatrixB[float32], t26s []kernel.Accumulator[float32], now, i4, j2 int) {
+func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[float32], fbs [][2][8]kernel.MatrixB[float32], t24s []kernel.MatrixA[float32], t25s []kernel.MatrixB[float32], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first11:])
 	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first11:])
@@ -12889,15 +5822,12 @@ func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 //line tensor.go:259:30000
 		*t252 = fb[now][j2]
 //line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		*t262 = sum[i4][j2] /*line quern_gen.go:5825:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12900:1
-func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2, sums3, sums4, sums5 []float32, i4, j2 int) {
+func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
 	sumRow2 := (*[256]float32)(sums2[first12:])
 	sumRow3 := (*[256]float32)(sums3[first12:])
@@ -12910,16 +5840,12 @@ func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5843:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:12922:1
-func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31, wide, ldc, stepC int, alpha, beta float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
+func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
 	for threadX := range 256 {
@@ -12930,60 +5856,33 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][
 		t35 := warp / 4 * 64
 		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
+			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
+				/*line tensor.go:270:30000*/ if r.Halted() {
+					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:5862:1*/
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:105:30000
-					t19 := *x
-//line tensor.go:106:30000
-					t28 := row3
-//line tensor.go:107:30000
-					t36 := column3
-//line tensor.go:108:30000
-					t46 := v
-//line tensor.go:105:30000
-					putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-//line tensor.go:106:30000
+				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
+					/*line tensor.go:271:30000*/ t322 := e
+					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
+					/*line tensor.go:274:30000*/ t342 := e
+					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
+					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
+					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
+					/*line tensor.go:105:30000*/ t19 := *x
+					/*line tensor.go:106:30000*/ t28 := row3
+					/*line tensor.go:107:30000*/ t36 := column3
+					/*line tensor.go:108:30000*/ t46 := v
+					/*line tensor.go:105:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5876:1*/
 				}
-//line tensor.go:107:30000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+			/*line tensor.go:275:30000*/ sum[0] = sum[1]
+			/*line tensor.go:276:30000*/ sum[1] = sum[2]
+			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:5881:1*/
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:12987:1
 func quernPlainTensorS8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[int8](r, 12), host.Slice[int8](r, 13), host.Slice[int32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -13069,330 +5968,173 @@ func quernHostTensorS8(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
-		t3 = max(size/part, 1)
-//line tensor.go:184:30000
-		parts = t3
-//line tensor.go:185:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
-		t4 = blockX % size2
-//line tensor.go:185:30000
-		for threadZ := range 1 {
-//line tensor.go:186:30000
-			for threadY := range 1 {
-//line tensor.go:187:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
-				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
-				quernRow1TensorS8(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
+		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
+		/*line tensor.go:184:30000*/ parts = t3
+		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:184:30000*/ t4 = blockX % size2
+		/*line tensor.go:185:30000*/ for threadZ := range 1 {
+			/*line tensor.go:186:30000*/ for threadY := range 1 {
+				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:189:30000*/ quernRow1TensorS8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5979:1*/
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
-		rest = blockX / size2
-//line tensor.go:186:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
-		first2 = rest % parts * part
-//line tensor.go:187:30000
-		start := min(first2+part, k)
-//line tensor.go:188:30000
-		for threadZ := range 1 {
-//line tensor.go:189:30000
-			for threadY := range 1 {
-//line tensor.go:190:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
-				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
-				quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:185:30000*/ rest = blockX / size2
+		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:186:30000*/ first2 = rest % parts * part
+		/*line tensor.go:187:30000*/ start := min(first2+part, k)
+		/*line tensor.go:188:30000*/ for threadZ := range 1 {
+			/*line tensor.go:189:30000*/ for threadY := range 1 {
+				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:192:30000*/ quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5991:1*/
 			}
-//line tensor.go:194:30000
 		}
-//line tensor.go:195:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:115:30000
-		lines = lines2[:]
-//line tensor.go:235
-		step = -2
+		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:115:30000*/ lines = lines2[:]
+		/*line tensor.go:235*/ step = -2
 		for threadZ := range 1 {
-//line tensor.go:237:30000
-			for threadY := range 1 {
-//line tensor.go:238:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
-				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorS8(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+			/*line tensor.go:237:30000*/ for threadY := range 1 {
+				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:240:30000*/ quernRow3TensorS8(r, xs, first4, counts, sums, size3) /*line quern_gen.go:6001:1*/
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
-		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
-			if r.Halted() {
-//line tensor.go:235
-				r.Halt()
+		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
+			/*line tensor.go:244:30000*/ if r.Halted() {
+				/*line tensor.go:235*/ r.Halt()
 			}
-//line tensor.go:236
-			if step >= 0 {
-//line tensor.go:237:30000
+			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:6008:1*/
 			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241:30000
-			start2 := next % 3 * size4
-//line tensor.go:242:30000
-			start3 := next * 8
-//line tensor.go:243:30000
-			for threadZ := range 1 {
-//line tensor.go:244:30000
-				for threadY := range 1 {
-//line tensor.go:245:30000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
-					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
-					quernRow4TensorS8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
+			/*line tensor.go:240:30000*/ next = step + 3 - 1
+			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
+			/*line tensor.go:242:30000*/ start3 := next * 8
+			/*line tensor.go:243:30000*/ for threadZ := range 1 {
+				/*line tensor.go:244:30000*/ for threadY := range 1 {
+					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:247:30000*/ quernRow4TensorS8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:6017:1*/
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
-			if step >= 0 {
-//line tensor.go:245:30000
-				t54 = step % 3 * size4
-//line tensor.go:246:30000
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
-				from = lines[t54:]
-//line tensor.go:249:30000
-				kk = 0
-//line tensor.go:250:30000
-				for threadZ := range 1 {
-//line tensor.go:251:30000
-					for threadY := range 1 {
-//line tensor.go:252:30000
-						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
-						quernRow5TensorS8(r, fas, first6, fbs)
-//line tensor.go:254:30000
+			/*line tensor.go:244:30000*/ if step >= 0 {
+				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
+				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
+				/*line tensor.go:245:30000*/ from = lines[t54:]
+				/*line tensor.go:249:30000*/ kk = 0
+				/*line tensor.go:250:30000*/ for threadZ := range 1 {
+					/*line tensor.go:251:30000*/ for threadY := range 1 {
+						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:253:30000*/ quernRow5TensorS8(r, fas, first6, fbs) /*line quern_gen.go:6028:1*/
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
-				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
-					if r.Halted() {
-//line tensor.go:249:30000
-						r.Halt()
-//line tensor.go:250:30000
+				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
+					/*line tensor.go:257:30000*/ if r.Halted() {
+						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:6033:1*/
 					}
-//line tensor.go:250:30000
-					now = kk % 2
-//line tensor.go:251:30000
-					i3 = 0
-//line tensor.go:252:30000
-					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
-						t62 = from
-//line tensor.go:253:30000
-						start4 := i3 * 16
-//line tensor.go:254:30000
-						start5 := kk * 2
-//line tensor.go:255:30000
-						for threadZ := range 1 {
-//line tensor.go:256:30000
-							for threadY := range 1 {
-//line tensor.go:257:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorS8(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+					/*line tensor.go:250:30000*/ now = kk % 2
+					/*line tensor.go:251:30000*/ i3 = 0
+					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
+						/*line tensor.go:252:30000*/ t62 = from
+						/*line tensor.go:253:30000*/ start4 := i3 * 16
+						/*line tensor.go:254:30000*/ start5 := kk * 2
+						/*line tensor.go:255:30000*/ for threadZ := range 1 {
+							/*line tensor.go:256:30000*/ for threadY := range 1 {
+								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:259:30000*/ quernRow6TensorS8(r, givens, first7, start4, start5, t62) /*line quern_gen.go:6045:1*/
 							}
-//line tensor.go:261:30000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorS8(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
+						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+						/*line tensor.go:263:30000*/ for threadZ := range 1 {
+							/*line tensor.go:264:30000*/ for threadY := range 1 {
+								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:267:30000*/ quernRow7TensorS8(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:6053:1*/
 							}
-//line tensor.go:269:30000
 						}
-//line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
-					j = 0
-//line tensor.go:255:30000
-					for ; j < t122; j++ {
-//line tensor.go:256:30000
-						if r.Halted() {
-//line tensor.go:254:30000
-							r.Halt()
-//line tensor.go:255:30000
+					/*line tensor.go:254:30000*/ j = 0
+					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
+						/*line tensor.go:256:30000*/ if r.Halted() {
+							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:6060:1*/
 						}
-//line tensor.go:255:30000
-						t132 = now
-//line tensor.go:256:30000
-						t142 = 2 * j
-//line tensor.go:257:30000
-						t152 = now
-//line tensor.go:258:30000
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorS8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
+						/*line tensor.go:255:30000*/ t132 = now
+						/*line tensor.go:256:30000*/ t142 = 2 * j
+						/*line tensor.go:257:30000*/ t152 = now
+						/*line tensor.go:258:30000*/ t162 = 2*j + 1
+						/*line tensor.go:259:30000*/ t172 = from
+						/*line tensor.go:260:30000*/ start6 := j * 16
+						/*line tensor.go:261:30000*/ start7 := kk * 2
+						/*line tensor.go:262:30000*/ for threadZ := range 1 {
+							/*line tensor.go:263:30000*/ for threadY := range 1 {
+								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:266:30000*/ quernRow8TensorS8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:6073:1*/
 							}
-//line tensor.go:268:30000
 						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorS8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
+						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+						/*line tensor.go:270:30000*/ for threadZ := range 1 {
+							/*line tensor.go:271:30000*/ for threadY := range 1 {
+								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:274:30000*/ quernRow9TensorS8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:6081:1*/
 							}
-//line tensor.go:276:30000
 						}
-//line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
-					i4 = 0
-//line tensor.go:258:30000
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257:30000
-							r.Halt()
-//line tensor.go:258:30000
+					/*line tensor.go:257:30000*/ i4 = 0
+					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
+						/*line tensor.go:259:30000*/ if r.Halted() {
+							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:6088:1*/
 						}
-//line tensor.go:258:30000
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorS8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
+						/*line tensor.go:258:30000*/ j2 = 0
+						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow10TensorS8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:6096:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:259:30000
-							host.MMAInt8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorS8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
+							/*line tensor.go:259:30000*/ host.MMAInt8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow11TensorS8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:6104:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:267:30000
 						}
-//line tensor.go:268:30000
 					}
-//line tensor.go:269:30000
 				}
-//line tensor.go:270:30000
 			}
-//line tensor.go:271:30000
 		}
-//line tensor.go:272:30000
-		for threadZ := range 1 {
-//line tensor.go:273:30000
-			for threadY := range 1 {
-//line tensor.go:274:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorS8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c)
-//line tensor.go:277:30000
+		/*line tensor.go:272*/ for threadZ := range 1 {
+			/*line tensor.go:273:30000*/ for threadY := range 1 {
+				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:276:30000*/ quernRow12TensorS8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c) /*line quern_gen.go:6116:1*/
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:13373:1
-func quernRow1TensorS8(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
+func quernRow1TensorS8(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
-		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
-		row2 := row
-//line tensor.go:186:30000
-		column2 := column
-//line tensor.go:187:30000
-		rowRow[threadX] = row2
-//line tensor.go:188:30000
-		columnRow[threadX] = column2
-//line tensor.go:189:30000
+		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:185:30000*/ row2 := row
+		/*line tensor.go:186:30000*/ column2 := column
+		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
+		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:6132:1*/
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:13395:1
-func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
+func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
 	columnRow := (*[256]int)(columns[first3:])
@@ -13401,17 +6143,13 @@ func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows, columns [
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:114:30000
-		*x = result0
-//line tensor.go:115:30000
+		*x = result0 /*line quern_gen.go:6148:1*/
 	}
-//line tensor.go:116:30000
 }
 
 //go:noinline
-//line quern_gen.go:13415:1
 func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -13420,18 +6158,15 @@ func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, counts []int, s
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
+		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
 //line tensor.go:234
 		*sum = [4][8]kernel.Accumulator[int32]{}
 		countRow[threadX] = count
-	}
-//line tensor.go:237:30000
+	} /*line quern_gen.go:6165:1*/
 }
 
 //go:noinline
-//line quern_gen.go:13434:1
-func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][16]int8, start3, elements, stepA, lda int, a []int8, t43, stepB, ldb int, b []int8) {
+func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][16]int8, start3 int, elements int, stepA int, lda int, a []int8, t43 int, stepB int, ldb int, b []int8) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
 	for threadX := range 256 {
@@ -13440,124 +6175,75 @@ func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 		count := countRow[threadX]
 		chunk := threadX % 8
 		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
+		/*line tensor.go:240:30000*/ if next < count {
+			/*line tensor.go:203:30000*/ t12 := start2
+			/*line tensor.go:203:30000*/ to := lines[t12:]
+			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
+			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
+				/*line tensor.go:207:30000*/ if r.Halted() {
+					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:6184:1*/
 				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:116:30000
-					t13 := place
-//line tensor.go:117:30000
-					t23 := at2
-//line tensor.go:116:30000
-					t33 := a[t23:]
+				/*line tensor.go:207:30000*/ l := at + i*32
+				/*line tensor.go:208:30000*/ t22 := to
+				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
+				/*line tensor.go:208:30000*/ _ = t22[t32]
+				/*line tensor.go:208:30000*/ place := &t22[t32]
+				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
+				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
+					/*line tensor.go:116:30000*/ t13 := place
+					/*line tensor.go:117:30000*/ t23 := at2
+					/*line tensor.go:116:30000*/ t33 := a[t23:]
 //line tensor.go:116:30000
 					*t13 = *(*[16]int8)(t33)
 //line tensor.go:117:30000
 				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215
+					/*line tensor.go:212:30000*/ n2 := 0
+					/*line tensor.go:213:30000*/ if x.row+l < x.m {
+						/*line tensor.go:214*/ n2 = x.end - k2
 					}
 					n3 := n2
-//line tensor.go:118:30000
-					t14 := place
-//line tensor.go:118:30000
-					t24 := t14[:]
-//line tensor.go:119:30000
-					t42 := at2
-//line tensor.go:120:30000
-					t5 := n3
-//line tensor.go:118:30000
-					partOf[int8](t24, a, t42, t5)
-//line tensor.go:119:30000
+					/*line tensor.go:118:30000*/ t14 := place
+					/*line tensor.go:118:30000*/ t24 := t14[:]
+					/*line tensor.go:119:30000*/ t42 := at2
+					/*line tensor.go:120:30000*/ t5 := n3
+					/*line tensor.go:118:30000*/ partOf[int8](t24, a, t42, t5) /*line quern_gen.go:6209:1*/
 				}
-//line tensor.go:120:30000
 			}
-//line tensor.go:219
-			for i2 := 0; i2 < t43; i2++ {
+			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
 				if r.Halted() {
-//line tensor.go:219
-					r.Halt()
+					/*line tensor.go:219*/ r.Halt()
 				}
-//line tensor.go:220
-				l2 := at + i2*32
+				/*line tensor.go:220*/ l2 := at + i2*32
 				t52 := to
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
-				_ = t52[t6]
-//line tensor.go:221
-				place2 := &t52[t6]
+				/*line tensor.go:221*/ _ = t52[t6]
+				/*line tensor.go:221*/ place2 := &t52[t6]
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
 				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:117:30000
-					t15 := place2
-//line tensor.go:118:30000
-					t25 := at3
-//line tensor.go:117:30000
-					t34 := b[t25:]
+					/*line tensor.go:117:30000*/ t15 := place2
+					/*line tensor.go:118:30000*/ t25 := at3
+					/*line tensor.go:117:30000*/ t34 := b[t25:]
 //line tensor.go:117:30000
 					*t15 = *(*[16]int8)(t34)
 //line tensor.go:118:30000
 				} else {
-//line tensor.go:225
-					n4 := 0
+					/*line tensor.go:225*/ n4 := 0
 					if x.column+l2 < x.n {
 						n4 = x.end - k2
 					}
 					n5 := n4
-//line tensor.go:119:30000
-					t16 := place2
-//line tensor.go:119:30000
-					t26 := t16[:]
-//line tensor.go:120:30000
-					t44 := at3
-//line tensor.go:121:30000
-					t53 := n5
-//line tensor.go:119:30000
-					partOf[int8](t26, b, t44, t53)
-//line tensor.go:120:30000
+					/*line tensor.go:119:30000*/ t16 := place2
+					/*line tensor.go:119:30000*/ t26 := t16[:]
+					/*line tensor.go:120:30000*/ t44 := at3
+					/*line tensor.go:121:30000*/ t53 := n5
+					/*line tensor.go:119:30000*/ partOf[int8](t26, b, t44, t53) /*line quern_gen.go:6239:1*/
 				}
-//line tensor.go:121:30000
 			}
-//line tensor.go:122:30000
 		}
-//line tensor.go:123:30000
 	}
-//line tensor.go:124:30000
 }
 
 //go:noinline
-//line quern_gen.go:13561:1
 func quernRow5TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first6 int, fbs [][2][8]kernel.MatrixB[int8]) {
 	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first6:])
@@ -13567,15 +6253,12 @@ func quernRow5TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first6 int
 //line tensor.go:247:30000
 		*fa = [2][4]kernel.MatrixA[int8]{}
 //line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[int8]{}
-//line tensor.go:249:30000
+		*fb = [2][8]kernel.MatrixB[int8]{} /*line quern_gen.go:6256:1*/
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:13578:1
-func quernRow6TensorS8(r *host.Run, givens []*[16]int8, first7, start4, start5 int, t62 [][16]int8) {
+func quernRow6TensorS8(r *host.Run, givens []*[16]int8, first7 int, start4 int, start5 int, t62 [][16]int8) {
 	givenRow := (*[256]*[16]int8)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -13583,22 +6266,15 @@ func quernRow6TensorS8(r *host.Run, givens []*[16]int8, first7, start4, start5 i
 		t35 := warp / 4 * 64
 		t17 := (threadX + first7) & 31 % 16
 		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252:30000
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
-		_ = t62[t7]
-//line tensor.go:252:30000
-		given := &t62[t7]
-//line tensor.go:253:30000
-		givenRow[threadX] = given
-//line tensor.go:254:30000
+		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
+		/*line tensor.go:252:30000*/ _ = t62[t7]
+		/*line tensor.go:252:30000*/ given := &t62[t7]
+		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:6272:1*/
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:13601:1
-func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
+func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
 	wordRow2 := (*[256]uint32)(words2[first8:])
@@ -13611,16 +6287,12 @@ func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
-		fa[now][i3] = kernel.MatrixA[int8]{word, word2, word3, word4}
-//line tensor.go:253:30000
+		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[int8]{word, word2, word3, word4} /*line quern_gen.go:6290:1*/
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:13623:1
-func quernRow8TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first9 int, givens2 []*[16]int8, t132, t142, t152, t162, wide, start6, start7 int, t172 [][16]int8) {
+func quernRow8TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first9 int, givens2 []*[16]int8, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][16]int8) {
 	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first9:])
 	givenRow2 := (*[256]*[16]int8)(givens2[first9:])
 	for threadX := range 256 {
@@ -13630,26 +6302,17 @@ func quernRow8TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first9 int
 		t45 := warp % 4 * 32 * wide
 		t17 := (threadX + first9) & 31 % 16
 		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255:30000
-		_ = fb[t132][t142]
-//line tensor.go:255:30000
-		_ = fb[t152][t162]
-//line tensor.go:256:30000
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
-		_ = t172[t18]
-//line tensor.go:255:30000
-		given2 := &t172[t18]
-//line tensor.go:256:30000
-		givenRow2[threadX] = given2
-//line tensor.go:257:30000
+		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
+		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
+		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
+		/*line tensor.go:255:30000*/ _ = t172[t18]
+		/*line tensor.go:255:30000*/ given2 := &t172[t18]
+		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6310:1*/
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:13652:1
-func quernRow9TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
+func quernRow9TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
 	wordRow6 := (*[256]uint32)(words6[first10:])
@@ -13662,18 +6325,13 @@ func quernRow9TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first10 in
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
-		fb[t132][t142] = kernel.MatrixB[int8]{word5, word6}
-//line tensor.go:255:30000
-		fb[t152][t162] = kernel.MatrixB[int8]{word7, word8}
-//line tensor.go:256:30000
+		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[int8]{word5, word6}
+		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[int8]{word7, word8} /*line quern_gen.go:6329:1*/
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:13676:1
-func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[int8], fbs [][2][8]kernel.MatrixB[int8], t24s []kernel.MatrixA[int8], t25s []kernel.MatrixB[int8], t26s []kernel.Accumulator[int32], now, i4, j2 int) {
+func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[int8], fbs [][2][8]kernel.MatrixB[int8], t24s []kernel.MatrixA[int8], t25s []kernel.MatrixB[int8], t26s []kernel.Accumulator[int32], now int, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first11:])
 	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first11:])
@@ -13693,15 +6351,12 @@ func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 //line tensor.go:259:30000
 		*t252 = fb[now][j2]
 //line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		*t262 = sum[i4][j2] /*line quern_gen.go:6354:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:13704:1
-func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2, sums3, sums4, sums5 []int32, i4, j2 int) {
+func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
 	sumRow2 := (*[256]int32)(sums2[first12:])
 	sumRow3 := (*[256]int32)(sums3[first12:])
@@ -13714,16 +6369,12 @@ func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:6372:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:13726:1
-func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31, wide, ldc, stepC int, alpha, beta int32, c []int32) {
+func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31 int, wide int, ldc int, stepC int, alpha int32, beta int32, c []int32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
 	for threadX := range 256 {
@@ -13734,60 +6385,33 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 		t35 := warp / 4 * 64
 		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
+			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
+				/*line tensor.go:270:30000*/ if r.Halted() {
+					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:6391:1*/
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:120:30000
-					t19 := *x
-//line tensor.go:121:30000
-					t28 := row3
-//line tensor.go:122:30000
-					t36 := column3
-//line tensor.go:123:30000
-					t46 := v
-//line tensor.go:120:30000
-					putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c)
-//line tensor.go:121:30000
+				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
+					/*line tensor.go:271:30000*/ t322 := e
+					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
+					/*line tensor.go:274:30000*/ t342 := e
+					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
+					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
+					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
+					/*line tensor.go:120:30000*/ t19 := *x
+					/*line tensor.go:121:30000*/ t28 := row3
+					/*line tensor.go:122:30000*/ t36 := column3
+					/*line tensor.go:123:30000*/ t46 := v
+					/*line tensor.go:120:30000*/ putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c) /*line quern_gen.go:6405:1*/
 				}
-//line tensor.go:122:30000
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+			/*line tensor.go:275:30000*/ sum[0] = sum[1]
+			/*line tensor.go:276:30000*/ sum[1] = sum[2]
+			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:6410:1*/
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:13791:1
 func quernPlainTensorU8(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[int32](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
@@ -13873,330 +6497,173 @@ func quernHostTensorU8(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:183:30000
-		t3 = max(size/part, 1)
-//line tensor.go:184:30000
-		parts = t3
-//line tensor.go:185:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:184:30000
-		t4 = blockX % size2
-//line tensor.go:185:30000
-		for threadZ := range 1 {
-//line tensor.go:186:30000
-			for threadY := range 1 {
-//line tensor.go:187:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:188:30000
-				first := (threadZ*1 + threadY) * 256
-//line tensor.go:189:30000
-				quernRow1TensorU8(r, rows, first, columns, t4, t1, t2)
-//line tensor.go:190:30000
+		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
+		/*line tensor.go:184:30000*/ parts = t3
+		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:184:30000*/ t4 = blockX % size2
+		/*line tensor.go:185:30000*/ for threadZ := range 1 {
+			/*line tensor.go:186:30000*/ for threadY := range 1 {
+				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:189:30000*/ quernRow1TensorU8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6508:1*/
 			}
-//line tensor.go:191:30000
 		}
-//line tensor.go:192:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:185:30000
-		rest = blockX / size2
-//line tensor.go:186:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:186:30000
-		first2 = rest % parts * part
-//line tensor.go:187:30000
-		start := min(first2+part, k)
-//line tensor.go:188:30000
-		for threadZ := range 1 {
-//line tensor.go:189:30000
-			for threadY := range 1 {
-//line tensor.go:190:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:191:30000
-				first3 := (threadZ*1 + threadY) * 256
-//line tensor.go:192:30000
-				quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts)
-//line tensor.go:193:30000
+		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:185:30000*/ rest = blockX / size2
+		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:186:30000*/ first2 = rest % parts * part
+		/*line tensor.go:187:30000*/ start := min(first2+part, k)
+		/*line tensor.go:188:30000*/ for threadZ := range 1 {
+			/*line tensor.go:189:30000*/ for threadY := range 1 {
+				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:192:30000*/ quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6520:1*/
 			}
-//line tensor.go:194:30000
 		}
-//line tensor.go:195:30000
-		r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:129:30000
-		lines = lines2[:]
-//line tensor.go:235
-		step = -2
+		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:129:30000*/ lines = lines2[:]
+		/*line tensor.go:235*/ step = -2
 		for threadZ := range 1 {
-//line tensor.go:237:30000
-			for threadY := range 1 {
-//line tensor.go:238:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:239:30000
-				first4 := (threadZ*1 + threadY) * 256
-//line tensor.go:240:30000
-				quernRow3TensorU8(r, xs, first4, counts, sums, size3)
-//line tensor.go:241:30000
+			/*line tensor.go:237:30000*/ for threadY := range 1 {
+				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:240:30000*/ quernRow3TensorU8(r, xs, first4, counts, sums, size3) /*line quern_gen.go:6530:1*/
 			}
-//line tensor.go:242:30000
 		}
-//line tensor.go:243:30000
-		for ; step < counts[0]; step++ {
-//line tensor.go:244:30000
-			if r.Halted() {
-//line tensor.go:235
-				r.Halt()
+		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
+			/*line tensor.go:244:30000*/ if r.Halted() {
+				/*line tensor.go:235*/ r.Halt()
 			}
-//line tensor.go:236
-			if step >= 0 {
-//line tensor.go:237:30000
+			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:6537:1*/
 			}
-//line tensor.go:240:30000
-			next = step + 3 - 1
-//line tensor.go:241:30000
-			start2 := next % 3 * size4
-//line tensor.go:242:30000
-			start3 := next * 8
-//line tensor.go:243:30000
-			for threadZ := range 1 {
-//line tensor.go:244:30000
-				for threadY := range 1 {
-//line tensor.go:245:30000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:246:30000
-					first5 := (threadZ*1 + threadY) * 256
-//line tensor.go:247:30000
-					quernRow4TensorU8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b)
-//line tensor.go:248:30000
+			/*line tensor.go:240:30000*/ next = step + 3 - 1
+			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
+			/*line tensor.go:242:30000*/ start3 := next * 8
+			/*line tensor.go:243:30000*/ for threadZ := range 1 {
+				/*line tensor.go:244:30000*/ for threadY := range 1 {
+					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:247:30000*/ quernRow4TensorU8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:6546:1*/
 				}
-//line tensor.go:249:30000
 			}
-//line tensor.go:244:30000
-			if step >= 0 {
-//line tensor.go:245:30000
-				t54 = step % 3 * size4
-//line tensor.go:246:30000
-				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:245:30000
-				from = lines[t54:]
-//line tensor.go:249:30000
-				kk = 0
-//line tensor.go:250:30000
-				for threadZ := range 1 {
-//line tensor.go:251:30000
-					for threadY := range 1 {
-//line tensor.go:252:30000
-						first6 := (threadZ*1 + threadY) * 256
-//line tensor.go:253:30000
-						quernRow5TensorU8(r, fas, first6, fbs)
-//line tensor.go:254:30000
+			/*line tensor.go:244:30000*/ if step >= 0 {
+				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
+				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
+				/*line tensor.go:245:30000*/ from = lines[t54:]
+				/*line tensor.go:249:30000*/ kk = 0
+				/*line tensor.go:250:30000*/ for threadZ := range 1 {
+					/*line tensor.go:251:30000*/ for threadY := range 1 {
+						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:253:30000*/ quernRow5TensorU8(r, fas, first6, fbs) /*line quern_gen.go:6557:1*/
 					}
-//line tensor.go:255:30000
 				}
-//line tensor.go:256:30000
-				for ; kk < 4; kk++ {
-//line tensor.go:257:30000
-					if r.Halted() {
-//line tensor.go:249:30000
-						r.Halt()
-//line tensor.go:250:30000
+				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
+					/*line tensor.go:257:30000*/ if r.Halted() {
+						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:6562:1*/
 					}
-//line tensor.go:250:30000
-					now = kk % 2
-//line tensor.go:251:30000
-					i3 = 0
-//line tensor.go:252:30000
-					for ; i3 < 4; i3++ {
-//line tensor.go:252:30000
-						t62 = from
-//line tensor.go:253:30000
-						start4 := i3 * 16
-//line tensor.go:254:30000
-						start5 := kk * 2
-//line tensor.go:255:30000
-						for threadZ := range 1 {
-//line tensor.go:256:30000
-							for threadY := range 1 {
-//line tensor.go:257:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:258:30000
-								first7 := (threadZ*1 + threadY) * 256
-//line tensor.go:259:30000
-								quernRow6TensorU8(r, givens, first7, start4, start5, t62)
-//line tensor.go:260:30000
+					/*line tensor.go:250:30000*/ now = kk % 2
+					/*line tensor.go:251:30000*/ i3 = 0
+					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
+						/*line tensor.go:252:30000*/ t62 = from
+						/*line tensor.go:253:30000*/ start4 := i3 * 16
+						/*line tensor.go:254:30000*/ start5 := kk * 2
+						/*line tensor.go:255:30000*/ for threadZ := range 1 {
+							/*line tensor.go:256:30000*/ for threadY := range 1 {
+								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:259:30000*/ quernRow6TensorU8(r, givens, first7, start4, start5, t62) /*line quern_gen.go:6574:1*/
 							}
-//line tensor.go:261:30000
 						}
-//line tensor.go:262:30000
-						host.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:263:30000
-						for threadZ := range 1 {
-//line tensor.go:264:30000
-							for threadY := range 1 {
-//line tensor.go:265:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:266:30000
-								first8 := (threadZ*1 + threadY) * 256
-//line tensor.go:267:30000
-								quernRow7TensorU8(r, fas, first8, words, words2, words3, words4, now, i3)
-//line tensor.go:268:30000
+						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+						/*line tensor.go:263:30000*/ for threadZ := range 1 {
+							/*line tensor.go:264:30000*/ for threadY := range 1 {
+								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:267:30000*/ quernRow7TensorU8(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:6582:1*/
 							}
-//line tensor.go:269:30000
 						}
-//line tensor.go:270:30000
 					}
-//line tensor.go:254:30000
-					j = 0
-//line tensor.go:255:30000
-					for ; j < t122; j++ {
-//line tensor.go:256:30000
-						if r.Halted() {
-//line tensor.go:254:30000
-							r.Halt()
-//line tensor.go:255:30000
+					/*line tensor.go:254:30000*/ j = 0
+					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
+						/*line tensor.go:256:30000*/ if r.Halted() {
+							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:6589:1*/
 						}
-//line tensor.go:255:30000
-						t132 = now
-//line tensor.go:256:30000
-						t142 = 2 * j
-//line tensor.go:257:30000
-						t152 = now
-//line tensor.go:258:30000
-						t162 = 2*j + 1
-//line tensor.go:259:30000
-						t172 = from
-//line tensor.go:260:30000
-						start6 := j * 16
-//line tensor.go:261:30000
-						start7 := kk * 2
-//line tensor.go:262:30000
-						for threadZ := range 1 {
-//line tensor.go:263:30000
-							for threadY := range 1 {
-//line tensor.go:264:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:265:30000
-								first9 := (threadZ*1 + threadY) * 256
-//line tensor.go:266:30000
-								quernRow8TensorU8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172)
-//line tensor.go:267:30000
+						/*line tensor.go:255:30000*/ t132 = now
+						/*line tensor.go:256:30000*/ t142 = 2 * j
+						/*line tensor.go:257:30000*/ t152 = now
+						/*line tensor.go:258:30000*/ t162 = 2*j + 1
+						/*line tensor.go:259:30000*/ t172 = from
+						/*line tensor.go:260:30000*/ start6 := j * 16
+						/*line tensor.go:261:30000*/ start7 := kk * 2
+						/*line tensor.go:262:30000*/ for threadZ := range 1 {
+							/*line tensor.go:263:30000*/ for threadY := range 1 {
+								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:266:30000*/ quernRow8TensorU8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:6602:1*/
 							}
-//line tensor.go:268:30000
 						}
-//line tensor.go:269:30000
-						host.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:270:30000
-						for threadZ := range 1 {
-//line tensor.go:271:30000
-							for threadY := range 1 {
-//line tensor.go:272:30000
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:273:30000
-								first10 := (threadZ*1 + threadY) * 256
-//line tensor.go:274:30000
-								quernRow9TensorU8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162)
-//line tensor.go:275:30000
+						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+						/*line tensor.go:270:30000*/ for threadZ := range 1 {
+							/*line tensor.go:271:30000*/ for threadY := range 1 {
+								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:274:30000*/ quernRow9TensorU8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:6610:1*/
 							}
-//line tensor.go:276:30000
 						}
-//line tensor.go:277:30000
 					}
-//line tensor.go:257:30000
-					i4 = 0
-//line tensor.go:258:30000
-					for ; i4 < 4; i4++ {
-//line tensor.go:259:30000
-						if r.Halted() {
-//line tensor.go:257:30000
-							r.Halt()
-//line tensor.go:258:30000
+					/*line tensor.go:257:30000*/ i4 = 0
+					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
+						/*line tensor.go:259:30000*/ if r.Halted() {
+							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:6617:1*/
 						}
-//line tensor.go:258:30000
-						j2 = 0
-//line tensor.go:259:30000
-						for ; j2 < t232; j2++ {
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first11 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow10TensorU8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2)
-//line tensor.go:265:30000
+						/*line tensor.go:258:30000*/ j2 = 0
+						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow10TensorU8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:6625:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:259:30000
-							host.MMAUint8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-//line tensor.go:260:30000
-							for threadZ := range 1 {
-//line tensor.go:261:30000
-								for threadY := range 1 {
-//line tensor.go:262:30000
-									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:263:30000
-									first12 := (threadZ*1 + threadY) * 256
-//line tensor.go:264:30000
-									quernRow11TensorU8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2)
-//line tensor.go:265:30000
+							/*line tensor.go:259:30000*/ host.MMAUint8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
+							/*line tensor.go:260:30000*/ for threadZ := range 1 {
+								/*line tensor.go:261:30000*/ for threadY := range 1 {
+									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
+									/*line tensor.go:264:30000*/ quernRow11TensorU8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:6633:1*/
 								}
-//line tensor.go:266:30000
 							}
-//line tensor.go:267:30000
 						}
-//line tensor.go:268:30000
 					}
-//line tensor.go:269:30000
 				}
-//line tensor.go:270:30000
 			}
-//line tensor.go:271:30000
 		}
-//line tensor.go:272:30000
-		for threadZ := range 1 {
-//line tensor.go:273:30000
-			for threadY := range 1 {
-//line tensor.go:274:30000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:275:30000
-				first13 := (threadZ*1 + threadY) * 256
-//line tensor.go:276:30000
-				quernRow12TensorU8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c)
-//line tensor.go:277:30000
+		/*line tensor.go:272*/ for threadZ := range 1 {
+			/*line tensor.go:273:30000*/ for threadY := range 1 {
+				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:276:30000*/ quernRow12TensorU8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c) /*line quern_gen.go:6645:1*/
 			}
-//line tensor.go:278:30000
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
 //go:noinline
-//line quern_gen.go:14177:1
-func quernRow1TensorU8(r *host.Run, rows []int, first int, columns []int, t4, t1, t2 int) {
+func quernRow1TensorU8(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
 	rowRow := (*[256]int)(rows[first:])
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:184:30000
-		row, column := tileOf(t4, t1, t2)
-//line tensor.go:185:30000
-		row2 := row
-//line tensor.go:186:30000
-		column2 := column
-//line tensor.go:187:30000
-		rowRow[threadX] = row2
-//line tensor.go:188:30000
-		columnRow[threadX] = column2
-//line tensor.go:189:30000
+		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:185:30000*/ row2 := row
+		/*line tensor.go:186:30000*/ column2 := column
+		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
+		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:6661:1*/
 	}
-//line tensor.go:190:30000
 }
 
 //go:noinline
-//line quern_gen.go:14199:1
-func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows, columns []int, m, n, start, first2, rest, parts int) {
+func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
 	xRow := (*[256]tensorTile)(xs[first3:])
 	rowRow := (*[256]int)(rows[first3:])
 	columnRow := (*[256]int)(columns[first3:])
@@ -14205,17 +6672,13 @@ func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows, columns [
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-//line tensor.go:187:30000
-		result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:128:30000
-		*x = result0
-//line tensor.go:129:30000
+		*x = result0 /*line quern_gen.go:6677:1*/
 	}
-//line tensor.go:130
 }
 
 //go:noinline
-//line quern_gen.go:14219:1
 func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	countRow := (*[256]int)(counts[first4:])
@@ -14224,18 +6687,15 @@ func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, counts []int, s
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:196:30000
-		count := (x.end - x.first + size3 - 1) / size3
+		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
 //line tensor.go:234
 		*sum = [4][8]kernel.Accumulator[int32]{}
 		countRow[threadX] = count
-	}
-//line tensor.go:237:30000
+	} /*line quern_gen.go:6694:1*/
 }
 
 //go:noinline
-//line quern_gen.go:14238:1
-func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, next, start2 int, lines [][16]uint8, start3, elements, stepA, lda int, a []uint8, t43, stepB, ldb int, b []uint8) {
+func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][16]uint8, start3 int, elements int, stepA int, lda int, a []uint8, t43 int, stepB int, ldb int, b []uint8) {
 	xRow := (*[256]tensorTile)(xs[first5:])
 	countRow := (*[256]int)(counts[first5:])
 	for threadX := range 256 {
@@ -14244,111 +6704,73 @@ func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, n
 		count := countRow[threadX]
 		chunk := threadX % 8
 		at := threadX / 8
-//line tensor.go:240:30000
-		if next < count {
-//line tensor.go:203:30000
-			t12 := start2
-//line tensor.go:203:30000
-			to := lines[t12:]
-//line tensor.go:205:30000
-			k2 := x.first + (start3+chunk)*elements
-//line tensor.go:206:30000
-			for i := 0; i < 4; i++ {
-//line tensor.go:207:30000
-				if r.Halted() {
-//line tensor.go:206:30000
-					r.Halt()
-//line tensor.go:207:30000
+		/*line tensor.go:240:30000*/ if next < count {
+			/*line tensor.go:203:30000*/ t12 := start2
+			/*line tensor.go:203:30000*/ to := lines[t12:]
+			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
+			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
+				/*line tensor.go:207:30000*/ if r.Halted() {
+					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:6713:1*/
 				}
-//line tensor.go:207:30000
-				l := at + i*32
-//line tensor.go:208:30000
-				t22 := to
-//line tensor.go:209:30000
-				t32 := l*8 + (chunk ^ l%8)
-//line tensor.go:208:30000
-				_ = t22[t32]
-//line tensor.go:208:30000
-				place := &t22[t32]
-//line tensor.go:209:30000
-				at2 := x.batch*stepA + (x.row+l)*lda + k2
-//line tensor.go:210:30000
-				if x.row+l < x.m && k2+elements <= x.end {
-//line tensor.go:130
-					t13 := place
+				/*line tensor.go:207:30000*/ l := at + i*32
+				/*line tensor.go:208:30000*/ t22 := to
+				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
+				/*line tensor.go:208:30000*/ _ = t22[t32]
+				/*line tensor.go:208:30000*/ place := &t22[t32]
+				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
+				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
+					/*line tensor.go:130*/ t13 := place
 					t23 := at2
-//line tensor.go:130
-					t33 := a[t23:]
+					/*line tensor.go:130*/ t33 := a[t23:]
 //line tensor.go:130
 					*t13 = *(*[16]uint8)(t33)
 				} else {
-//line tensor.go:212:30000
-					n2 := 0
-//line tensor.go:213:30000
-					if x.row+l < x.m {
-//line tensor.go:214:30000
-						n2 = x.end - k2
-//line tensor.go:215
+					/*line tensor.go:212:30000*/ n2 := 0
+					/*line tensor.go:213:30000*/ if x.row+l < x.m {
+						/*line tensor.go:214*/ n2 = x.end - k2
 					}
 					n3 := n2
-//line tensor.go:132
-					t14 := place
-//line tensor.go:132
-					t24 := t14[:]
+					/*line tensor.go:132*/ t14 := place
+					/*line tensor.go:132*/ t24 := t14[:]
 					t42 := at2
 					t5 := n3
-//line tensor.go:132
-					partOf[uint8](t24, a, t42, t5)
+					/*line tensor.go:132*/ partOf[uint8](t24, a, t42, t5)
 				}
 			}
-//line tensor.go:219
-			for i2 := 0; i2 < t43; i2++ {
+			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
 				if r.Halted() {
-//line tensor.go:219
-					r.Halt()
+					/*line tensor.go:219*/ r.Halt()
 				}
-//line tensor.go:220
-				l2 := at + i2*32
+				/*line tensor.go:220*/ l2 := at + i2*32
 				t52 := to
 				t6 := (128+l2)*8 + (chunk ^ l2%8)
-//line tensor.go:221
-				_ = t52[t6]
-//line tensor.go:221
-				place2 := &t52[t6]
+				/*line tensor.go:221*/ _ = t52[t6]
+				/*line tensor.go:221*/ place2 := &t52[t6]
 				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
 				if x.column+l2 < x.n && k2+elements <= x.end {
-//line tensor.go:131
-					t15 := place2
+					/*line tensor.go:131*/ t15 := place2
 					t25 := at3
-//line tensor.go:131
-					t34 := b[t25:]
+					/*line tensor.go:131*/ t34 := b[t25:]
 //line tensor.go:131
 					*t15 = *(*[16]uint8)(t34)
 				} else {
-//line tensor.go:225
-					n4 := 0
+					/*line tensor.go:225*/ n4 := 0
 					if x.column+l2 < x.n {
 						n4 = x.end - k2
 					}
 					n5 := n4
-//line tensor.go:133
-					t16 := place2
-//line tensor.go:133
-					t26 := t16[:]
+					/*line tensor.go:133*/ t16 := place2
+					/*line tensor.go:133*/ t26 := t16[:]
 					t44 := at3
 					t53 := n5
-//line tensor.go:133
-					partOf[uint8](t26, b, t44, t53)
+					/*line tensor.go:133*/ partOf[uint8](t26, b, t44, t53)
 				}
 			}
-		}
-//line tensor.go:137:30000
+		} /*line quern_gen.go:6769:1*/
 	}
-//line tensor.go:138:30000
 }
 
 //go:noinline
-//line quern_gen.go:14352:1
 func quernRow5TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first6 int, fbs [][2][8]kernel.MatrixB[uint8]) {
 	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first6:])
 	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first6:])
@@ -14358,15 +6780,12 @@ func quernRow5TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first6 in
 //line tensor.go:247:30000
 		*fa = [2][4]kernel.MatrixA[uint8]{}
 //line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[uint8]{}
-//line tensor.go:249:30000
+		*fb = [2][8]kernel.MatrixB[uint8]{} /*line quern_gen.go:6783:1*/
 	}
-//line tensor.go:250:30000
 }
 
 //go:noinline
-//line quern_gen.go:14369:1
-func quernRow6TensorU8(r *host.Run, givens []*[16]uint8, first7, start4, start5 int, t62 [][16]uint8) {
+func quernRow6TensorU8(r *host.Run, givens []*[16]uint8, first7 int, start4 int, start5 int, t62 [][16]uint8) {
 	givenRow := (*[256]*[16]uint8)(givens[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -14374,22 +6793,15 @@ func quernRow6TensorU8(r *host.Run, givens []*[16]uint8, first7, start4, start5 
 		t35 := warp / 4 * 64
 		t17 := (threadX + first7) & 31 % 16
 		t27 := (threadX + first7) & 31 / 16
-//line tensor.go:252:30000
-		t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-//line tensor.go:252:30000
-		_ = t62[t7]
-//line tensor.go:252:30000
-		given := &t62[t7]
-//line tensor.go:253:30000
-		givenRow[threadX] = given
-//line tensor.go:254:30000
+		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
+		/*line tensor.go:252:30000*/ _ = t62[t7]
+		/*line tensor.go:252:30000*/ given := &t62[t7]
+		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:6799:1*/
 	}
-//line tensor.go:255:30000
 }
 
 //go:noinline
-//line quern_gen.go:14392:1
-func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 int, words, words2, words3, words4 []uint32, now, i3 int) {
+func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
 	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
 	wordRow := (*[256]uint32)(words[first8:])
 	wordRow2 := (*[256]uint32)(words2[first8:])
@@ -14402,16 +6814,12 @@ func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 in
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line tensor.go:252:30000
-		fa[now][i3] = kernel.MatrixA[uint8]{word, word2, word3, word4}
-//line tensor.go:253:30000
+		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:6817:1*/
 	}
-//line tensor.go:254:30000
 }
 
 //go:noinline
-//line quern_gen.go:14414:1
-func quernRow8TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first9 int, givens2 []*[16]uint8, t132, t142, t152, t162, wide, start6, start7 int, t172 [][16]uint8) {
+func quernRow8TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first9 int, givens2 []*[16]uint8, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][16]uint8) {
 	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first9:])
 	givenRow2 := (*[256]*[16]uint8)(givens2[first9:])
 	for threadX := range 256 {
@@ -14421,26 +6829,17 @@ func quernRow8TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first9 in
 		t45 := warp % 4 * 32 * wide
 		t17 := (threadX + first9) & 31 % 16
 		t27 := (threadX + first9) & 31 / 16
-//line tensor.go:255:30000
-		_ = fb[t132][t142]
-//line tensor.go:255:30000
-		_ = fb[t152][t162]
-//line tensor.go:256:30000
-		t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-//line tensor.go:255:30000
-		_ = t172[t18]
-//line tensor.go:255:30000
-		given2 := &t172[t18]
-//line tensor.go:256:30000
-		givenRow2[threadX] = given2
-//line tensor.go:257:30000
+		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
+		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
+		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
+		/*line tensor.go:255:30000*/ _ = t172[t18]
+		/*line tensor.go:255:30000*/ given2 := &t172[t18]
+		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6837:1*/
 	}
-//line tensor.go:258:30000
 }
 
 //go:noinline
-//line quern_gen.go:14443:1
-func quernRow9TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first10 int, words5, words6, words7, words8 []uint32, t132, t142, t152, t162 int) {
+func quernRow9TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
 	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first10:])
 	wordRow5 := (*[256]uint32)(words5[first10:])
 	wordRow6 := (*[256]uint32)(words6[first10:])
@@ -14453,18 +6852,13 @@ func quernRow9TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first10 i
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:255:30000
-		fb[t132][t142] = kernel.MatrixB[uint8]{word5, word6}
-//line tensor.go:255:30000
-		fb[t152][t162] = kernel.MatrixB[uint8]{word7, word8}
-//line tensor.go:256:30000
+		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[uint8]{word5, word6}
+		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[uint8]{word7, word8} /*line quern_gen.go:6856:1*/
 	}
-//line tensor.go:257:30000
 }
 
 //go:noinline
-//line quern_gen.go:14467:1
-func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][8]kernel.MatrixB[uint8], t24s []kernel.MatrixA[uint8], t25s []kernel.MatrixB[uint8], t26s []kernel.Accumulator[int32], now, i4, j2 int) {
+func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][8]kernel.MatrixB[uint8], t24s []kernel.MatrixA[uint8], t25s []kernel.MatrixB[uint8], t26s []kernel.Accumulator[int32], now int, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
 	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
 	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first11:])
@@ -14484,15 +6878,12 @@ func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 //line tensor.go:259:30000
 		*t252 = fb[now][j2]
 //line tensor.go:259:30000
-		*t262 = sum[i4][j2]
-//line tensor.go:260:30000
+		*t262 = sum[i4][j2] /*line quern_gen.go:6881:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:14495:1
-func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2, sums3, sums4, sums5 []int32, i4, j2 int) {
+func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i4 int, j2 int) {
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
 	sumRow2 := (*[256]int32)(sums2[first12:])
 	sumRow3 := (*[256]int32)(sums3[first12:])
@@ -14505,16 +6896,12 @@ func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:259:30000
-		sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
-//line tensor.go:260:30000
+		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:6899:1*/
 	}
-//line tensor.go:261:30000
 }
 
 //go:noinline
-//line quern_gen.go:14517:1
-func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31, wide, ldc, stepC int, alpha, beta int32, c []int32) {
+func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31 int, wide int, ldc int, stepC int, alpha int32, beta int32, c []int32) {
 	xRow := (*[256]tensorTile)(xs[first13:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
 	for threadX := range 256 {
@@ -14525,70 +6912,47 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]
 		t35 := warp / 4 * 64
 		at4 := (threadX + first13) & 31 & 3 << 1
 		t45 := warp % 4 * 32 * wide
-//line tensor.go:268:30000
-		for i5 := 0; i5 < 4; i5++ {
-//line tensor.go:269:30000
-			for j3 := 0; j3 < t31; j3++ {
-//line tensor.go:270:30000
-				if r.Halted() {
-//line tensor.go:269:30000
-					r.Halt()
-//line tensor.go:270:30000
+		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
+			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
+				/*line tensor.go:270:30000*/ if r.Halted() {
+					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:6918:1*/
 				}
-//line tensor.go:270:30000
-				for e := 0; e < 4; e++ {
-//line tensor.go:271:30000
-					t322 := e
-//line tensor.go:272:30000
-					result02 := (threadX+first13)&31>>2 + t322>>1<<3
-//line tensor.go:273:30000
-					row3 := x.row + t35 + i5*16 + result02
-//line tensor.go:274:30000
-					t342 := e
-//line tensor.go:275:30000
-					result03 := at4 + t342&1
-//line tensor.go:276:30000
-					column3 := x.column + t45 + j3*8 + result03
-//line tensor.go:271:30000
-					v := sum[0][j3][e]
-//line tensor.go:134
-					t19 := *x
+				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
+					/*line tensor.go:271:30000*/ t322 := e
+					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
+					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
+					/*line tensor.go:274:30000*/ t342 := e
+					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
+					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
+					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
+					/*line tensor.go:134*/ t19 := *x
 					t28 := row3
 					t36 := column3
-//line tensor.go:137:30000
-					t46 := v
-//line tensor.go:134
-					putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c)
+					/*line tensor.go:137:30000*/ t46 := v
+					/*line tensor.go:134*/ putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c)
 				}
 			}
-//line tensor.go:275:30000
-			sum[0] = sum[1]
-//line tensor.go:276:30000
-			sum[1] = sum[2]
-//line tensor.go:277:30000
-			sum[2] = sum[3]
-//line tensor.go:278:30000
+			/*line tensor.go:275:30000*/ sum[0] = sum[1]
+			/*line tensor.go:276:30000*/ sum[1] = sum[2]
+			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:6937:1*/
 		}
-//line tensor.go:279:30000
 	}
-//line tensor.go:280:30000
 }
 
-//line quern_gen.go:14578:1
-func quernPlainTranspose_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint8(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
+	host.Plain(r, func(t kernel.Thread) { transpose[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
-func quernHostTranspose_uint8(r *host.Run) {
+func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	rows := host.Value[int](r, 0)
 	columns := host.Value[int](r, 1)
 	strideFrom := host.Value[int](r, 2)
 	strideTo := host.Value[int](r, 3)
 	stepFrom := host.Value[int](r, 4)
 	stepTo := host.Value[int](r, 5)
-	from := host.Slice[uint8](r, 6)
-	to := host.Slice[uint8](r, 7)
+	from := host.Slice[T](r, 6)
+	to := host.Slice[T](r, 7)
 	var t1 int
 	tiles := (columns + 32 - 1) / 32
 	all := (rows + 32 - 1) / 32 * tiles
@@ -14600,57 +6964,35 @@ func quernHostTranspose_uint8(r *host.Run) {
 	var row int
 	var column int
 	var iFirst int
-	tile := host.Shared[[32][33]uint8](r, 0)
+	tile := host.Shared[[32][33]T](r, 0)
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t1 = blockX % all
-//line transpose.go:26:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t2 = blockX / all
-//line transpose.go:26:40000
-		i = t1
-//line transpose.go:27:40000
-		matrix = t2
-//line transpose.go:28:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t3 = i / tiles * 32
-//line transpose.go:27:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t4 = i % tiles * 32
-//line transpose.go:27:40000
-		row = t3
-//line transpose.go:28:40000
-		column = t4
-//line transpose.go:28:40000
-		iFirst = 0
-//line transpose.go:29:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
-			quernRow1Transpose_uint8(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
+		/*line transpose.go:25*/ t1 = blockX % all
+		/*line transpose.go:26:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:25*/ t2 = blockX / all
+		/*line transpose.go:26:40000*/ i = t1
+		/*line transpose.go:27:40000*/ matrix = t2
+		/*line transpose.go:28:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:26:40000*/ t3 = i / tiles * 32
+		/*line transpose.go:27:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:26:40000*/ t4 = i % tiles * 32
+		/*line transpose.go:27:40000*/ row = t3
+		/*line transpose.go:28:40000*/ column = t4
+		/*line transpose.go:28:40000*/ iFirst = 0
+		/*line transpose.go:29:40000*/ for ; iFirst < 32; iFirst += 8 {
+			/*line transpose.go:30:40000*/ quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom) /*line quern_gen.go:6985:1*/
 		}
-//line transpose.go:34:40000
-		iFirst2 = 0
-//line transpose.go:35:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
-			quernRow2Transpose_uint8(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
+		/*line transpose.go:34:40000*/ iFirst2 = 0
+		/*line transpose.go:35:40000*/ for ; iFirst2 < 32; iFirst2 += 8 {
+			/*line transpose.go:36:40000*/ quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile) /*line quern_gen.go:6989:1*/
 		}
-//line transpose.go:38:40000
 	}
-//line transpose.go:39:40000
 }
 
 //go:noinline
-//line quern_gen.go:14653:1
-func quernRow1Transpose_uint8(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint8, from []uint8, matrix, stepFrom, strideFrom int) {
+func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst int, row int, rows int, column int, columns int, tile *[32][33]T, from []T, matrix int, stepFrom int, strideFrom int) {
 	start := row + iFirst
 	start3 := matrix*stepFrom + column
 	same := column >= -1<<61 && column <= 1<<61 && columns >= -1<<61 && columns <= 1<<61
@@ -14673,42 +7015,25 @@ func quernRow1Transpose_uint8(r *host.Run, iFirst, row, rows, column, columns in
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
-//line transpose.go:30:40000
-						copy(row2, row3)
-//line transpose.go:31:40000
-						break done3
-//line transpose.go:32:40000
+						/*line transpose.go:30:40000*/ copy(row2, row3)
+						/*line transpose.go:31:40000*/ break done3 /*line quern_gen.go:7019:1*/
 					}
-//line transpose.go:33:40000
 				}
-//line transpose.go:34:40000
-				for threadX := range 32 {
-//line transpose.go:35:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
-						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
-							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
+				/*line transpose.go:34:40000*/ for threadX := range 32 {
+					/*line transpose.go:35:40000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:28:40000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:29:40000*/ if start2 < rows && column+threadX < columns {
+							/*line transpose.go:30:40000*/ tile[iFirst+threadY][threadX] = from[start4+threadX] /*line quern_gen.go:7026:1*/
 						}
-//line transpose.go:32:40000
 					}
-//line transpose.go:33:40000
 				}
-//line transpose.go:34:40000
 			}
-//line transpose.go:35:40000
 		}
-//line transpose.go:36:40000
 	}
-//line transpose.go:37:40000
 }
 
 //go:noinline
-//line quern_gen.go:14711:1
-func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows int, to []uint8, matrix, stepTo, strideTo int, tile *[32][33]uint8) {
+func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2 int, column int, columns int, row int, rows int, to []T, matrix int, stepTo int, strideTo int, tile *[32][33]T) {
 	start5 := column + iFirst2
 	start7 := matrix*stepTo + row
 	same2 := row >= -1<<61 && row <= 1<<61 && rows >= -1<<61 && rows <= 1<<61
@@ -14733,702 +7058,74 @@ func quernRow2Transpose_uint8(r *host.Run, iFirst2, column, columns, row, rows i
 						row5 := tile[:count2]
 						for threadX := range count2 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
-							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+							/*line transpose.go:36:40000*/ row4[threadX] = row5[threadX][iFirst2+threadY] /*line quern_gen.go:7061:1*/
 						}
-//line transpose.go:38:40000
-						break done4
-//line transpose.go:39:40000
+						/*line transpose.go:38:40000*/ break done4 /*line quern_gen.go:7063:1*/
 					}
-//line transpose.go:40:40000
 				}
-//line transpose.go:41:40000
-				for threadX := range 32 {
-//line transpose.go:42:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
-						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
-							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
+				/*line transpose.go:41:40000*/ for threadX := range 32 {
+					/*line transpose.go:42:40000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:34:40000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:35:40000*/ if start6 < columns && row+threadX < rows {
+							/*line transpose.go:36:40000*/ to[start8+threadX] = tile[threadX][iFirst2+threadY] /*line quern_gen.go:7070:1*/
 						}
-//line transpose.go:38:40000
 					}
-//line transpose.go:39:40000
 				}
-//line transpose.go:40:40000
 			}
-//line transpose.go:41:40000
 		}
-//line transpose.go:42:40000
 	}
-//line transpose.go:43:40000
 }
 
-//line quern_gen.go:14772:1
-func quernPlainTranspose_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint16](r, 6), host.Slice[uint16](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint16(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { transposeSquare[T](t, v0, v1, v2) })
 }
 
-func quernHostTranspose_uint16(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	strideFrom := host.Value[int](r, 2)
-	strideTo := host.Value[int](r, 3)
-	stepFrom := host.Value[int](r, 4)
-	stepTo := host.Value[int](r, 5)
-	from := host.Slice[uint16](r, 6)
-	to := host.Slice[uint16](r, 7)
-	var t1 int
-	tiles := (columns + 32 - 1) / 32
-	all := (rows + 32 - 1) / 32 * tiles
-	var t2 int
-	var i int
-	var matrix int
-	var t3 int
-	var t4 int
-	var row int
-	var column int
-	var iFirst int
-	tile := host.Shared[[32][33]uint16](r, 0)
-	var iFirst2 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t1 = blockX % all
-//line transpose.go:26:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t2 = blockX / all
-//line transpose.go:26:40000
-		i = t1
-//line transpose.go:27:40000
-		matrix = t2
-//line transpose.go:28:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t3 = i / tiles * 32
-//line transpose.go:27:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t4 = i % tiles * 32
-//line transpose.go:27:40000
-		row = t3
-//line transpose.go:28:40000
-		column = t4
-//line transpose.go:28:40000
-		iFirst = 0
-//line transpose.go:29:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
-			quernRow1Transpose_uint16(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
-		}
-//line transpose.go:34:40000
-		iFirst2 = 0
-//line transpose.go:35:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
-			quernRow2Transpose_uint16(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
-		}
-//line transpose.go:38:40000
-	}
-//line transpose.go:39:40000
-}
-
-//go:noinline
-//line quern_gen.go:14847:1
-func quernRow1Transpose_uint16(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint16, from []uint16, matrix, stepFrom, strideFrom int) {
-	start := row + iFirst
-	start3 := matrix*stepFrom + column
-	same := column >= -1<<61 && column <= 1<<61 && columns >= -1<<61 && columns <= 1<<61
-	count := min(columns-column, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := start + threadY
-			start4 := start3 + (start+threadY)*strideFrom
-		done3:
-			switch {
-			default:
-				if !(iFirst+threadY < 32 && start2 < rows) {
-					break done3
-				}
-				if same {
-					if count <= 0 {
-						break done3
-					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
-						row2 := tile[iFirst+threadY][:count]
-						row3 := from[start4:][:count]
-//line transpose.go:30:40000
-						copy(row2, row3)
-//line transpose.go:31:40000
-						break done3
-//line transpose.go:32:40000
-					}
-//line transpose.go:33:40000
-				}
-//line transpose.go:34:40000
-				for threadX := range 32 {
-//line transpose.go:35:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
-						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
-							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
-						}
-//line transpose.go:32:40000
-					}
-//line transpose.go:33:40000
-				}
-//line transpose.go:34:40000
-			}
-//line transpose.go:35:40000
-		}
-//line transpose.go:36:40000
-	}
-//line transpose.go:37:40000
-}
-
-//go:noinline
-//line quern_gen.go:14905:1
-func quernRow2Transpose_uint16(r *host.Run, iFirst2, column, columns, row, rows int, to []uint16, matrix, stepTo, strideTo int, tile *[32][33]uint16) {
-	start5 := column + iFirst2
-	start7 := matrix*stepTo + row
-	same2 := row >= -1<<61 && row <= 1<<61 && rows >= -1<<61 && rows <= 1<<61
-	count2 := min(rows-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start6 := start5 + threadY
-			start8 := start7 + (start5+threadY)*strideTo
-		done4:
-			switch {
-			default:
-				if !(iFirst2+threadY < 32 && start6 < columns) {
-					break done4
-				}
-				if same2 {
-					if count2 <= 0 {
-						break done4
-					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
-						row4 := to[start8:][:count2]
-						row5 := tile[:count2]
-						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
-							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
-						}
-//line transpose.go:38:40000
-						break done4
-//line transpose.go:39:40000
-					}
-//line transpose.go:40:40000
-				}
-//line transpose.go:41:40000
-				for threadX := range 32 {
-//line transpose.go:42:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
-						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
-							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
-						}
-//line transpose.go:38:40000
-					}
-//line transpose.go:39:40000
-				}
-//line transpose.go:40:40000
-			}
-//line transpose.go:41:40000
-		}
-//line transpose.go:42:40000
-	}
-//line transpose.go:43:40000
-}
-
-//line quern_gen.go:14966:1
-func quernPlainTranspose_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostTranspose_uint32(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	strideFrom := host.Value[int](r, 2)
-	strideTo := host.Value[int](r, 3)
-	stepFrom := host.Value[int](r, 4)
-	stepTo := host.Value[int](r, 5)
-	from := host.Slice[uint32](r, 6)
-	to := host.Slice[uint32](r, 7)
-	var t1 int
-	tiles := (columns + 32 - 1) / 32
-	all := (rows + 32 - 1) / 32 * tiles
-	var t2 int
-	var i int
-	var matrix int
-	var t3 int
-	var t4 int
-	var row int
-	var column int
-	var iFirst int
-	tile := host.Shared[[32][33]uint32](r, 0)
-	var iFirst2 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t1 = blockX % all
-//line transpose.go:26:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t2 = blockX / all
-//line transpose.go:26:40000
-		i = t1
-//line transpose.go:27:40000
-		matrix = t2
-//line transpose.go:28:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t3 = i / tiles * 32
-//line transpose.go:27:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t4 = i % tiles * 32
-//line transpose.go:27:40000
-		row = t3
-//line transpose.go:28:40000
-		column = t4
-//line transpose.go:28:40000
-		iFirst = 0
-//line transpose.go:29:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
-			quernRow1Transpose_uint32(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
-		}
-//line transpose.go:34:40000
-		iFirst2 = 0
-//line transpose.go:35:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
-			quernRow2Transpose_uint32(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
-		}
-//line transpose.go:38:40000
-	}
-//line transpose.go:39:40000
-}
-
-//go:noinline
-//line quern_gen.go:15041:1
-func quernRow1Transpose_uint32(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint32, from []uint32, matrix, stepFrom, strideFrom int) {
-	start := row + iFirst
-	start3 := matrix*stepFrom + column
-	same := column >= -1<<61 && column <= 1<<61 && columns >= -1<<61 && columns <= 1<<61
-	count := min(columns-column, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := start + threadY
-			start4 := start3 + (start+threadY)*strideFrom
-		done3:
-			switch {
-			default:
-				if !(iFirst+threadY < 32 && start2 < rows) {
-					break done3
-				}
-				if same {
-					if count <= 0 {
-						break done3
-					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
-						row2 := tile[iFirst+threadY][:count]
-						row3 := from[start4:][:count]
-//line transpose.go:30:40000
-						copy(row2, row3)
-//line transpose.go:31:40000
-						break done3
-//line transpose.go:32:40000
-					}
-//line transpose.go:33:40000
-				}
-//line transpose.go:34:40000
-				for threadX := range 32 {
-//line transpose.go:35:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
-						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
-							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
-						}
-//line transpose.go:32:40000
-					}
-//line transpose.go:33:40000
-				}
-//line transpose.go:34:40000
-			}
-//line transpose.go:35:40000
-		}
-//line transpose.go:36:40000
-	}
-//line transpose.go:37:40000
-}
-
-//go:noinline
-//line quern_gen.go:15099:1
-func quernRow2Transpose_uint32(r *host.Run, iFirst2, column, columns, row, rows int, to []uint32, matrix, stepTo, strideTo int, tile *[32][33]uint32) {
-	start5 := column + iFirst2
-	start7 := matrix*stepTo + row
-	same2 := row >= -1<<61 && row <= 1<<61 && rows >= -1<<61 && rows <= 1<<61
-	count2 := min(rows-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start6 := start5 + threadY
-			start8 := start7 + (start5+threadY)*strideTo
-		done4:
-			switch {
-			default:
-				if !(iFirst2+threadY < 32 && start6 < columns) {
-					break done4
-				}
-				if same2 {
-					if count2 <= 0 {
-						break done4
-					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
-						row4 := to[start8:][:count2]
-						row5 := tile[:count2]
-						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
-							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
-						}
-//line transpose.go:38:40000
-						break done4
-//line transpose.go:39:40000
-					}
-//line transpose.go:40:40000
-				}
-//line transpose.go:41:40000
-				for threadX := range 32 {
-//line transpose.go:42:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
-						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
-							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
-						}
-//line transpose.go:38:40000
-					}
-//line transpose.go:39:40000
-				}
-//line transpose.go:40:40000
-			}
-//line transpose.go:41:40000
-		}
-//line transpose.go:42:40000
-	}
-//line transpose.go:43:40000
-}
-
-//line quern_gen.go:15160:1
-func quernPlainTranspose_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[uint64](r, 6), host.Slice[uint64](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_transpose_uint64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostTranspose_uint64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	strideFrom := host.Value[int](r, 2)
-	strideTo := host.Value[int](r, 3)
-	stepFrom := host.Value[int](r, 4)
-	stepTo := host.Value[int](r, 5)
-	from := host.Slice[uint64](r, 6)
-	to := host.Slice[uint64](r, 7)
-	var t1 int
-	tiles := (columns + 32 - 1) / 32
-	all := (rows + 32 - 1) / 32 * tiles
-	var t2 int
-	var i int
-	var matrix int
-	var t3 int
-	var t4 int
-	var row int
-	var column int
-	var iFirst int
-	tile := host.Shared[[32][33]uint64](r, 0)
-	var iFirst2 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t1 = blockX % all
-//line transpose.go:26:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:25
-		t2 = blockX / all
-//line transpose.go:26:40000
-		i = t1
-//line transpose.go:27:40000
-		matrix = t2
-//line transpose.go:28:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t3 = i / tiles * 32
-//line transpose.go:27:40000
-		r.ThreadIdx = kernel.Dim3{}
-//line transpose.go:26:40000
-		t4 = i % tiles * 32
-//line transpose.go:27:40000
-		row = t3
-//line transpose.go:28:40000
-		column = t4
-//line transpose.go:28:40000
-		iFirst = 0
-//line transpose.go:29:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:30:40000
-			quernRow1Transpose_uint64(r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
-//line transpose.go:31:40000
-		}
-//line transpose.go:34:40000
-		iFirst2 = 0
-//line transpose.go:35:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:36:40000
-			quernRow2Transpose_uint64(r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
-//line transpose.go:37:40000
-		}
-//line transpose.go:38:40000
-	}
-//line transpose.go:39:40000
-}
-
-//go:noinline
-//line quern_gen.go:15235:1
-func quernRow1Transpose_uint64(r *host.Run, iFirst, row, rows, column, columns int, tile *[32][33]uint64, from []uint64, matrix, stepFrom, strideFrom int) {
-	start := row + iFirst
-	start3 := matrix*stepFrom + column
-	same := column >= -1<<61 && column <= 1<<61 && columns >= -1<<61 && columns <= 1<<61
-	count := min(columns-column, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := start + threadY
-			start4 := start3 + (start+threadY)*strideFrom
-		done3:
-			switch {
-			default:
-				if !(iFirst+threadY < 32 && start2 < rows) {
-					break done3
-				}
-				if same {
-					if count <= 0 {
-						break done3
-					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
-						row2 := tile[iFirst+threadY][:count]
-						row3 := from[start4:][:count]
-//line transpose.go:30:40000
-						copy(row2, row3)
-//line transpose.go:31:40000
-						break done3
-//line transpose.go:32:40000
-					}
-//line transpose.go:33:40000
-				}
-//line transpose.go:34:40000
-				for threadX := range 32 {
-//line transpose.go:35:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:28:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:29:40000
-						if start2 < rows && column+threadX < columns {
-//line transpose.go:30:40000
-							tile[iFirst+threadY][threadX] = from[start4+threadX]
-//line transpose.go:31:40000
-						}
-//line transpose.go:32:40000
-					}
-//line transpose.go:33:40000
-				}
-//line transpose.go:34:40000
-			}
-//line transpose.go:35:40000
-		}
-//line transpose.go:36:40000
-	}
-//line transpose.go:37:40000
-}
-
-//go:noinline
-//line quern_gen.go:15293:1
-func quernRow2Transpose_uint64(r *host.Run, iFirst2, column, columns, row, rows int, to []uint64, matrix, stepTo, strideTo int, tile *[32][33]uint64) {
-	start5 := column + iFirst2
-	start7 := matrix*stepTo + row
-	same2 := row >= -1<<61 && row <= 1<<61 && rows >= -1<<61 && rows <= 1<<61
-	count2 := min(rows-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start6 := start5 + threadY
-			start8 := start7 + (start5+threadY)*strideTo
-		done4:
-			switch {
-			default:
-				if !(iFirst2+threadY < 32 && start6 < columns) {
-					break done4
-				}
-				if same2 {
-					if count2 <= 0 {
-						break done4
-					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
-						row4 := to[start8:][:count2]
-						row5 := tile[:count2]
-						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
-//line transpose.go:36:40000
-							row4[threadX] = row5[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
-						}
-//line transpose.go:38:40000
-						break done4
-//line transpose.go:39:40000
-					}
-//line transpose.go:40:40000
-				}
-//line transpose.go:41:40000
-				for threadX := range 32 {
-//line transpose.go:42:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:34:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:35:40000
-						if start6 < columns && row+threadX < rows {
-//line transpose.go:36:40000
-							to[start8+threadX] = tile[threadX][iFirst2+threadY]
-//line transpose.go:37:40000
-						}
-//line transpose.go:38:40000
-					}
-//line transpose.go:39:40000
-				}
-//line transpose.go:40:40000
-			}
-//line transpose.go:41:40000
-		}
-//line transpose.go:42:40000
-	}
-//line transpose.go:43:40000
-}
-
-//line quern_gen.go:15354:1
-func quernPlainTransposeSquare_uint8(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint8(t, v0, v1, v2) })
-}
-
-func quernHostTransposeSquare_uint8(r *host.Run) {
+func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	stride := host.Value[int](r, 1)
-	data := host.Slice[uint8](r, 2)
+	data := host.Slice[T](r, 2)
 	var i int
 	var t1 int
 	var t2 int
 	var row int
 	var column int
 	var iFirst int
-	lower := host.Shared[[32][33]uint8](r, 0)
-	upper := host.Shared[[32][33]uint8](r, 1)
+	lower := host.Shared[[32][33]T](r, 0)
+	upper := host.Shared[[32][33]T](r, 1)
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
-		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
-		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
-			if r.Halted() {
-//line transpose.go:50:40000
-				r.Halt()
-//line transpose.go:51:40000
+		/*line transpose.go:49:40000*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
+		/*line transpose.go:50:40000*/ for i*(i+1)/2 > blockX {
+			/*line transpose.go:51:40000*/ if r.Halted() {
+				/*line transpose.go:50:40000*/ r.Halt() /*line quern_gen.go:7102:1*/
 			}
-//line transpose.go:51:40000
-			i--
-//line transpose.go:52:40000
+			/*line transpose.go:51:40000*/ i-- /*line quern_gen.go:7104:1*/
 		}
-//line transpose.go:53:40000
-		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
-			if r.Halted() {
-//line transpose.go:53:40000
-				r.Halt()
-//line transpose.go:54:40000
+		/*line transpose.go:53:40000*/ for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:54:40000*/ if r.Halted() {
+				/*line transpose.go:53:40000*/ r.Halt() /*line quern_gen.go:7108:1*/
 			}
-//line transpose.go:54:40000
-			i++
-//line transpose.go:55:40000
+			/*line transpose.go:54:40000*/ i++ /*line quern_gen.go:7110:1*/
 		}
-//line transpose.go:56:40000
-		t1 = i * 32
-//line transpose.go:57:40000
-		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
-		row = t1
-//line transpose.go:59:40000
-		column = t2
-//line transpose.go:58:40000
-		iFirst = 0
-//line transpose.go:59:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
-			quernRow1TransposeSquare_uint8(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
+		/*line transpose.go:56:40000*/ t1 = i * 32
+		/*line transpose.go:57:40000*/ t2 = (blockX - i*(i+1)/2) * 32
+		/*line transpose.go:58:40000*/ row = t1
+		/*line transpose.go:59:40000*/ column = t2
+		/*line transpose.go:58:40000*/ iFirst = 0
+		/*line transpose.go:59:40000*/ for ; iFirst < 32; iFirst += 8 {
+			/*line transpose.go:60:40000*/ quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper) /*line quern_gen.go:7118:1*/
 		}
-//line transpose.go:67:40000
-		iFirst2 = 0
-//line transpose.go:68:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
-			quernRow2TransposeSquare_uint8(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
+		/*line transpose.go:67:40000*/ iFirst2 = 0
+		/*line transpose.go:68:40000*/ for ; iFirst2 < 32; iFirst2 += 8 {
+			/*line transpose.go:69:40000*/ quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower) /*line quern_gen.go:7122:1*/
 		}
-//line transpose.go:71:40000
 	}
-//line transpose.go:72:40000
 }
 
 //go:noinline
-//line quern_gen.go:15431:1
-func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint8, data []uint8, stride int, upper *[32][33]uint8) {
+func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst int, row int, n int, column int, lower *[32][33]T, data []T, stride int, upper *[32][33]T) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count := min(n-column, 32)
@@ -15457,94 +7154,53 @@ func quernRow1TransposeSquare_uint8(r *host.Run, iFirst, row, n, column int, low
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-//line transpose.go:60:40000
-						copy(row2, row3)
-//line transpose.go:61:40000
-						break done2
-//line transpose.go:62:40000
+						/*line transpose.go:60:40000*/ copy(row2, row3)
+						/*line transpose.go:61:40000*/ break done2 /*line quern_gen.go:7158:1*/
 					}
-//line transpose.go:63:40000
 				}
-//line transpose.go:64:40000
-				for threadX := range 32 {
-//line transpose.go:65:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
-						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
-							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
+				/*line transpose.go:64:40000*/ for threadX := range 32 {
+					/*line transpose.go:65:40000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:66:40000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:59:40000*/ if start2 < n && column+threadX < n {
+							/*line transpose.go:60:40000*/ lower[iFirst+threadY][threadX] = data[start3+threadX] /*line quern_gen.go:7165:1*/
 						}
-//line transpose.go:62:40000
 					}
-//line transpose.go:63:40000
 				}
-//line transpose.go:64:40000
 			}
 //line transpose.go:65:40000
 		done3:
-//line transpose.go:66:40000
-			switch {
+			/*line transpose.go:66:40000*/ switch {
 //line transpose.go:67:40000
 			default:
-//line transpose.go:68:40000
-				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
-					break done3
-//line transpose.go:70:40000
+				/*line transpose.go:68:40000*/ if !(iFirst+threadY < 32 && start6 < n) {
+					/*line transpose.go:69:40000*/ break done3 /*line quern_gen.go:7176:1*/
 				}
-//line transpose.go:71:40000
-				if same2 {
-//line transpose.go:72:40000
-					if count2 <= 0 {
-//line transpose.go:73:40000
-						break done3
-//line transpose.go:74:40000
+				/*line transpose.go:71:40000*/ if same2 {
+					/*line transpose.go:72:40000*/ if count2 <= 0 {
+						/*line transpose.go:73:40000*/ break done3 /*line quern_gen.go:7180:1*/
 					}
-//line transpose.go:75:40000
-					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
-						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
-						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
-						copy(row4, row5)
-//line transpose.go:64:40000
-						break done3
-//line transpose.go:65:40000
+					/*line transpose.go:75:40000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+						/*line transpose.go:76:40000*/ row4 := upper[iFirst+threadY][:count2]
+						/*line transpose.go:77:40000*/ row5 := data[start8:][:count2]
+						/*line transpose.go:63:40000*/ copy(row4, row5)
+						/*line transpose.go:64:40000*/ break done3 /*line quern_gen.go:7186:1*/
 					}
-//line transpose.go:66:40000
 				}
-//line transpose.go:67:40000
-				for threadX := range 32 {
-//line transpose.go:68:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
-						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
-							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
+				/*line transpose.go:67:40000*/ for threadX := range 32 {
+					/*line transpose.go:68:40000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:69:40000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:62:40000*/ if start6 < n && row+threadX < n {
+							/*line transpose.go:63:40000*/ upper[iFirst+threadY][threadX] = data[start7+threadX] /*line quern_gen.go:7193:1*/
 						}
-//line transpose.go:65:40000
 					}
-//line transpose.go:66:40000
 				}
-//line transpose.go:67:40000
 			}
-//line transpose.go:68:40000
 		}
-//line transpose.go:69:40000
 	}
-//line transpose.go:70:40000
 }
 
 //go:noinline
-//line quern_gen.go:15547:1
-func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, data []uint8, stride int, upper, lower *[32][33]uint8) {
+func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2 int, row int, n int, column int, data []T, stride int, upper *[32][33]T, lower *[32][33]T) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count3 := min(n-column, 32)
@@ -15576,1063 +7232,61 @@ func quernRow2TransposeSquare_uint8(r *host.Run, iFirst2, row, n, column int, da
 						row7 := upper[:count3]
 						for threadX := range count3 {
 							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+							/*line transpose.go:69:40000*/ row6[threadX] = row7[threadX][iFirst2+threadY] /*line quern_gen.go:7235:1*/
 						}
-//line transpose.go:71:40000
-						break done4
-//line transpose.go:72:40000
+						/*line transpose.go:71:40000*/ break done4 /*line quern_gen.go:7237:1*/
 					}
-//line transpose.go:73:40000
 				}
-//line transpose.go:74:40000
-				for threadX := range 32 {
-//line transpose.go:75:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
-						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
-							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
+				/*line transpose.go:74:40000*/ for threadX := range 32 {
+					/*line transpose.go:75:40000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:76:40000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:68:40000*/ if start10 < n && column+threadX < n {
+							/*line transpose.go:69:40000*/ data[start11+threadX] = upper[threadX][iFirst2+threadY] /*line quern_gen.go:7244:1*/
 						}
-//line transpose.go:71:40000
 					}
-//line transpose.go:72:40000
 				}
-//line transpose.go:73:40000
 			}
 //line transpose.go:74:40000
 		done5:
-//line transpose.go:75:40000
-			switch {
+			/*line transpose.go:75:40000*/ switch {
 //line transpose.go:76:40000
 			default:
-//line transpose.go:77:40000
-				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
-					break done5
-//line transpose.go:79:40000
+				/*line transpose.go:77:40000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
+					/*line transpose.go:78:40000*/ break done5 /*line quern_gen.go:7255:1*/
 				}
-//line transpose.go:80:40000
-				if same5 {
-//line transpose.go:81:40000
-					if count4 <= 0 {
-//line transpose.go:82:40000
-						break done5
-//line transpose.go:83:40000
+				/*line transpose.go:80:40000*/ if same5 {
+					/*line transpose.go:81:40000*/ if count4 <= 0 {
+						/*line transpose.go:82:40000*/ break done5 /*line quern_gen.go:7259:1*/
 					}
-//line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
-						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
-						row9 := lower[:count4]
-//line transpose.go:87:40000
-						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
-							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+					/*line transpose.go:84:40000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
+						/*line transpose.go:85:40000*/ row8 := data[start16:][:count4]
+						/*line transpose.go:86:40000*/ row9 := lower[:count4]
+						/*line transpose.go:87:40000*/ for threadX := range count4 {
+							/*line transpose.go:88:40000*/ r.ThreadIdx.X = threadX
+							/*line transpose.go:72:40000*/ row8[threadX] = row9[threadX][iFirst2+threadY] /*line quern_gen.go:7266:1*/
 						}
-//line transpose.go:74:40000
-						break done5
-//line transpose.go:75:40000
+						/*line transpose.go:74:40000*/ break done5 /*line quern_gen.go:7268:1*/
 					}
-//line transpose.go:76:40000
 				}
-//line transpose.go:77:40000
-				for threadX := range 32 {
-//line transpose.go:78:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
-						if same4 && row+threadX < n {
-//line transpose.go:72:40000
-							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
+				/*line transpose.go:77:40000*/ for threadX := range 32 {
+					/*line transpose.go:78:40000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:79:40000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:71:40000*/ if same4 && row+threadX < n {
+							/*line transpose.go:72:40000*/ data[start14+threadX] = lower[threadX][iFirst2+threadY] /*line quern_gen.go:7275:1*/
 						}
-//line transpose.go:74:40000
 					}
-//line transpose.go:75:40000
 				}
-//line transpose.go:76:40000
 			}
-//line transpose.go:77:40000
 		}
-//line transpose.go:78:40000
 	}
-//line transpose.go:79:40000
 }
 
-//line quern_gen.go:15673:1
-func quernPlainTransposeSquare_uint16(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint16](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint16(t, v0, v1, v2) })
+func quernPlainTrsm[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[T](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
+	host.Plain(r, func(t kernel.Thread) { trsm[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
 
-func quernHostTransposeSquare_uint16(r *host.Run) {
-	n := host.Value[int](r, 0)
-	stride := host.Value[int](r, 1)
-	data := host.Slice[uint16](r, 2)
-	var i int
-	var t1 int
-	var t2 int
-	var row int
-	var column int
-	var iFirst int
-	lower := host.Shared[[32][33]uint16](r, 0)
-	upper := host.Shared[[32][33]uint16](r, 1)
-	var iFirst2 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
-		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
-		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
-			if r.Halted() {
-//line transpose.go:50:40000
-				r.Halt()
-//line transpose.go:51:40000
-			}
-//line transpose.go:51:40000
-			i--
-//line transpose.go:52:40000
-		}
-//line transpose.go:53:40000
-		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
-			if r.Halted() {
-//line transpose.go:53:40000
-				r.Halt()
-//line transpose.go:54:40000
-			}
-//line transpose.go:54:40000
-			i++
-//line transpose.go:55:40000
-		}
-//line transpose.go:56:40000
-		t1 = i * 32
-//line transpose.go:57:40000
-		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
-		row = t1
-//line transpose.go:59:40000
-		column = t2
-//line transpose.go:58:40000
-		iFirst = 0
-//line transpose.go:59:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
-			quernRow1TransposeSquare_uint16(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
-		}
-//line transpose.go:67:40000
-		iFirst2 = 0
-//line transpose.go:68:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
-			quernRow2TransposeSquare_uint16(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
-		}
-//line transpose.go:71:40000
-	}
-//line transpose.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:15750:1
-func quernRow1TransposeSquare_uint16(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint16, data []uint16, stride int, upper *[32][33]uint16) {
-	start := row + iFirst
-	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count := min(n-column, 32)
-	start5 := column + iFirst
-	same2 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count2 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := start + threadY
-			start3 := column + (start+threadY)*stride
-			start4 := (start+threadY)*stride + column
-			start6 := start5 + threadY
-			start7 := row + (start5+threadY)*stride
-			start8 := (start5+threadY)*stride + row
-		done2:
-			switch {
-			default:
-				if !(iFirst+threadY < 32 && start2 < n) {
-					break done2
-				}
-				if same {
-					if count <= 0 {
-						break done2
-					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
-						row2 := lower[iFirst+threadY][:count]
-						row3 := data[start4:][:count]
-//line transpose.go:60:40000
-						copy(row2, row3)
-//line transpose.go:61:40000
-						break done2
-//line transpose.go:62:40000
-					}
-//line transpose.go:63:40000
-				}
-//line transpose.go:64:40000
-				for threadX := range 32 {
-//line transpose.go:65:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
-						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
-							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
-						}
-//line transpose.go:62:40000
-					}
-//line transpose.go:63:40000
-				}
-//line transpose.go:64:40000
-			}
-//line transpose.go:65:40000
-		done3:
-//line transpose.go:66:40000
-			switch {
-//line transpose.go:67:40000
-			default:
-//line transpose.go:68:40000
-				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
-					break done3
-//line transpose.go:70:40000
-				}
-//line transpose.go:71:40000
-				if same2 {
-//line transpose.go:72:40000
-					if count2 <= 0 {
-//line transpose.go:73:40000
-						break done3
-//line transpose.go:74:40000
-					}
-//line transpose.go:75:40000
-					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
-						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
-						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
-						copy(row4, row5)
-//line transpose.go:64:40000
-						break done3
-//line transpose.go:65:40000
-					}
-//line transpose.go:66:40000
-				}
-//line transpose.go:67:40000
-				for threadX := range 32 {
-//line transpose.go:68:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
-						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
-							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
-						}
-//line transpose.go:65:40000
-					}
-//line transpose.go:66:40000
-				}
-//line transpose.go:67:40000
-			}
-//line transpose.go:68:40000
-		}
-//line transpose.go:69:40000
-	}
-//line transpose.go:70:40000
-}
-
-//go:noinline
-//line quern_gen.go:15866:1
-func quernRow2TransposeSquare_uint16(r *host.Run, iFirst2, row, n, column int, data []uint16, stride int, upper, lower *[32][33]uint16) {
-	start9 := row + iFirst2
-	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count3 := min(n-column, 32)
-	start13 := column + iFirst2
-	same5 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count4 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start10 := start9 + threadY
-			start11 := column + (start9+threadY)*stride
-			start12 := (start9+threadY)*stride + column
-			same4 := row != column && start13+threadY < n
-			start14 := row + (start13+threadY)*stride
-			start15 := start13 + threadY
-			start16 := (start13+threadY)*stride + row
-		done4:
-			switch {
-			default:
-				if !(iFirst2+threadY < 32 && start10 < n) {
-					break done4
-				}
-				if same3 {
-					if count3 <= 0 {
-						break done4
-					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
-						row6 := data[start12:][:count3]
-						row7 := upper[:count3]
-						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
-						}
-//line transpose.go:71:40000
-						break done4
-//line transpose.go:72:40000
-					}
-//line transpose.go:73:40000
-				}
-//line transpose.go:74:40000
-				for threadX := range 32 {
-//line transpose.go:75:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
-						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
-							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
-						}
-//line transpose.go:71:40000
-					}
-//line transpose.go:72:40000
-				}
-//line transpose.go:73:40000
-			}
-//line transpose.go:74:40000
-		done5:
-//line transpose.go:75:40000
-			switch {
-//line transpose.go:76:40000
-			default:
-//line transpose.go:77:40000
-				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
-					break done5
-//line transpose.go:79:40000
-				}
-//line transpose.go:80:40000
-				if same5 {
-//line transpose.go:81:40000
-					if count4 <= 0 {
-//line transpose.go:82:40000
-						break done5
-//line transpose.go:83:40000
-					}
-//line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
-						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
-						row9 := lower[:count4]
-//line transpose.go:87:40000
-						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
-							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
-						}
-//line transpose.go:74:40000
-						break done5
-//line transpose.go:75:40000
-					}
-//line transpose.go:76:40000
-				}
-//line transpose.go:77:40000
-				for threadX := range 32 {
-//line transpose.go:78:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
-						if same4 && row+threadX < n {
-//line transpose.go:72:40000
-							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
-						}
-//line transpose.go:74:40000
-					}
-//line transpose.go:75:40000
-				}
-//line transpose.go:76:40000
-			}
-//line transpose.go:77:40000
-		}
-//line transpose.go:78:40000
-	}
-//line transpose.go:79:40000
-}
-
-//line quern_gen.go:15992:1
-func quernPlainTransposeSquare_uint32(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint32(t, v0, v1, v2) })
-}
-
-func quernHostTransposeSquare_uint32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	stride := host.Value[int](r, 1)
-	data := host.Slice[uint32](r, 2)
-	var i int
-	var t1 int
-	var t2 int
-	var row int
-	var column int
-	var iFirst int
-	lower := host.Shared[[32][33]uint32](r, 0)
-	upper := host.Shared[[32][33]uint32](r, 1)
-	var iFirst2 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
-		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
-		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
-			if r.Halted() {
-//line transpose.go:50:40000
-				r.Halt()
-//line transpose.go:51:40000
-			}
-//line transpose.go:51:40000
-			i--
-//line transpose.go:52:40000
-		}
-//line transpose.go:53:40000
-		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
-			if r.Halted() {
-//line transpose.go:53:40000
-				r.Halt()
-//line transpose.go:54:40000
-			}
-//line transpose.go:54:40000
-			i++
-//line transpose.go:55:40000
-		}
-//line transpose.go:56:40000
-		t1 = i * 32
-//line transpose.go:57:40000
-		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
-		row = t1
-//line transpose.go:59:40000
-		column = t2
-//line transpose.go:58:40000
-		iFirst = 0
-//line transpose.go:59:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
-			quernRow1TransposeSquare_uint32(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
-		}
-//line transpose.go:67:40000
-		iFirst2 = 0
-//line transpose.go:68:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
-			quernRow2TransposeSquare_uint32(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
-		}
-//line transpose.go:71:40000
-	}
-//line transpose.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:16069:1
-func quernRow1TransposeSquare_uint32(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint32, data []uint32, stride int, upper *[32][33]uint32) {
-	start := row + iFirst
-	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count := min(n-column, 32)
-	start5 := column + iFirst
-	same2 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count2 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := start + threadY
-			start3 := column + (start+threadY)*stride
-			start4 := (start+threadY)*stride + column
-			start6 := start5 + threadY
-			start7 := row + (start5+threadY)*stride
-			start8 := (start5+threadY)*stride + row
-		done2:
-			switch {
-			default:
-				if !(iFirst+threadY < 32 && start2 < n) {
-					break done2
-				}
-				if same {
-					if count <= 0 {
-						break done2
-					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
-						row2 := lower[iFirst+threadY][:count]
-						row3 := data[start4:][:count]
-//line transpose.go:60:40000
-						copy(row2, row3)
-//line transpose.go:61:40000
-						break done2
-//line transpose.go:62:40000
-					}
-//line transpose.go:63:40000
-				}
-//line transpose.go:64:40000
-				for threadX := range 32 {
-//line transpose.go:65:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
-						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
-							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
-						}
-//line transpose.go:62:40000
-					}
-//line transpose.go:63:40000
-				}
-//line transpose.go:64:40000
-			}
-//line transpose.go:65:40000
-		done3:
-//line transpose.go:66:40000
-			switch {
-//line transpose.go:67:40000
-			default:
-//line transpose.go:68:40000
-				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
-					break done3
-//line transpose.go:70:40000
-				}
-//line transpose.go:71:40000
-				if same2 {
-//line transpose.go:72:40000
-					if count2 <= 0 {
-//line transpose.go:73:40000
-						break done3
-//line transpose.go:74:40000
-					}
-//line transpose.go:75:40000
-					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
-						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
-						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
-						copy(row4, row5)
-//line transpose.go:64:40000
-						break done3
-//line transpose.go:65:40000
-					}
-//line transpose.go:66:40000
-				}
-//line transpose.go:67:40000
-				for threadX := range 32 {
-//line transpose.go:68:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
-						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
-							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
-						}
-//line transpose.go:65:40000
-					}
-//line transpose.go:66:40000
-				}
-//line transpose.go:67:40000
-			}
-//line transpose.go:68:40000
-		}
-//line transpose.go:69:40000
-	}
-//line transpose.go:70:40000
-}
-
-//go:noinline
-//line quern_gen.go:16185:1
-func quernRow2TransposeSquare_uint32(r *host.Run, iFirst2, row, n, column int, data []uint32, stride int, upper, lower *[32][33]uint32) {
-	start9 := row + iFirst2
-	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count3 := min(n-column, 32)
-	start13 := column + iFirst2
-	same5 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count4 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start10 := start9 + threadY
-			start11 := column + (start9+threadY)*stride
-			start12 := (start9+threadY)*stride + column
-			same4 := row != column && start13+threadY < n
-			start14 := row + (start13+threadY)*stride
-			start15 := start13 + threadY
-			start16 := (start13+threadY)*stride + row
-		done4:
-			switch {
-			default:
-				if !(iFirst2+threadY < 32 && start10 < n) {
-					break done4
-				}
-				if same3 {
-					if count3 <= 0 {
-						break done4
-					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
-						row6 := data[start12:][:count3]
-						row7 := upper[:count3]
-						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
-						}
-//line transpose.go:71:40000
-						break done4
-//line transpose.go:72:40000
-					}
-//line transpose.go:73:40000
-				}
-//line transpose.go:74:40000
-				for threadX := range 32 {
-//line transpose.go:75:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
-						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
-							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
-						}
-//line transpose.go:71:40000
-					}
-//line transpose.go:72:40000
-				}
-//line transpose.go:73:40000
-			}
-//line transpose.go:74:40000
-		done5:
-//line transpose.go:75:40000
-			switch {
-//line transpose.go:76:40000
-			default:
-//line transpose.go:77:40000
-				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
-					break done5
-//line transpose.go:79:40000
-				}
-//line transpose.go:80:40000
-				if same5 {
-//line transpose.go:81:40000
-					if count4 <= 0 {
-//line transpose.go:82:40000
-						break done5
-//line transpose.go:83:40000
-					}
-//line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
-						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
-						row9 := lower[:count4]
-//line transpose.go:87:40000
-						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
-							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
-						}
-//line transpose.go:74:40000
-						break done5
-//line transpose.go:75:40000
-					}
-//line transpose.go:76:40000
-				}
-//line transpose.go:77:40000
-				for threadX := range 32 {
-//line transpose.go:78:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
-						if same4 && row+threadX < n {
-//line transpose.go:72:40000
-							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
-						}
-//line transpose.go:74:40000
-					}
-//line transpose.go:75:40000
-				}
-//line transpose.go:76:40000
-			}
-//line transpose.go:77:40000
-		}
-//line transpose.go:78:40000
-	}
-//line transpose.go:79:40000
-}
-
-//line quern_gen.go:16311:1
-func quernPlainTransposeSquare_uint64(r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_transposeSquare_uint64(t, v0, v1, v2) })
-}
-
-func quernHostTransposeSquare_uint64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	stride := host.Value[int](r, 1)
-	data := host.Slice[uint64](r, 2)
-	var i int
-	var t1 int
-	var t2 int
-	var row int
-	var column int
-	var iFirst int
-	lower := host.Shared[[32][33]uint64](r, 0)
-	upper := host.Shared[[32][33]uint64](r, 1)
-	var iFirst2 int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-//line transpose.go:49:40000
-		i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-//line transpose.go:50:40000
-		for i*(i+1)/2 > blockX {
-//line transpose.go:51:40000
-			if r.Halted() {
-//line transpose.go:50:40000
-				r.Halt()
-//line transpose.go:51:40000
-			}
-//line transpose.go:51:40000
-			i--
-//line transpose.go:52:40000
-		}
-//line transpose.go:53:40000
-		for (i+1)*(i+2)/2 <= blockX {
-//line transpose.go:54:40000
-			if r.Halted() {
-//line transpose.go:53:40000
-				r.Halt()
-//line transpose.go:54:40000
-			}
-//line transpose.go:54:40000
-			i++
-//line transpose.go:55:40000
-		}
-//line transpose.go:56:40000
-		t1 = i * 32
-//line transpose.go:57:40000
-		t2 = (blockX - i*(i+1)/2) * 32
-//line transpose.go:58:40000
-		row = t1
-//line transpose.go:59:40000
-		column = t2
-//line transpose.go:58:40000
-		iFirst = 0
-//line transpose.go:59:40000
-		for ; iFirst < 32; iFirst += 8 {
-//line transpose.go:60:40000
-			quernRow1TransposeSquare_uint64(r, iFirst, row, n, column, lower, data, stride, upper)
-//line transpose.go:61:40000
-		}
-//line transpose.go:67:40000
-		iFirst2 = 0
-//line transpose.go:68:40000
-		for ; iFirst2 < 32; iFirst2 += 8 {
-//line transpose.go:69:40000
-			quernRow2TransposeSquare_uint64(r, iFirst2, row, n, column, data, stride, upper, lower)
-//line transpose.go:70:40000
-		}
-//line transpose.go:71:40000
-	}
-//line transpose.go:72:40000
-}
-
-//go:noinline
-//line quern_gen.go:16388:1
-func quernRow1TransposeSquare_uint64(r *host.Run, iFirst, row, n, column int, lower *[32][33]uint64, data []uint64, stride int, upper *[32][33]uint64) {
-	start := row + iFirst
-	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count := min(n-column, 32)
-	start5 := column + iFirst
-	same2 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count2 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := start + threadY
-			start3 := column + (start+threadY)*stride
-			start4 := (start+threadY)*stride + column
-			start6 := start5 + threadY
-			start7 := row + (start5+threadY)*stride
-			start8 := (start5+threadY)*stride + row
-		done2:
-			switch {
-			default:
-				if !(iFirst+threadY < 32 && start2 < n) {
-					break done2
-				}
-				if same {
-					if count <= 0 {
-						break done2
-					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
-						row2 := lower[iFirst+threadY][:count]
-						row3 := data[start4:][:count]
-//line transpose.go:60:40000
-						copy(row2, row3)
-//line transpose.go:61:40000
-						break done2
-//line transpose.go:62:40000
-					}
-//line transpose.go:63:40000
-				}
-//line transpose.go:64:40000
-				for threadX := range 32 {
-//line transpose.go:65:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:66:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:59:40000
-						if start2 < n && column+threadX < n {
-//line transpose.go:60:40000
-							lower[iFirst+threadY][threadX] = data[start3+threadX]
-//line transpose.go:61:40000
-						}
-//line transpose.go:62:40000
-					}
-//line transpose.go:63:40000
-				}
-//line transpose.go:64:40000
-			}
-//line transpose.go:65:40000
-		done3:
-//line transpose.go:66:40000
-			switch {
-//line transpose.go:67:40000
-			default:
-//line transpose.go:68:40000
-				if !(iFirst+threadY < 32 && start6 < n) {
-//line transpose.go:69:40000
-					break done3
-//line transpose.go:70:40000
-				}
-//line transpose.go:71:40000
-				if same2 {
-//line transpose.go:72:40000
-					if count2 <= 0 {
-//line transpose.go:73:40000
-						break done3
-//line transpose.go:74:40000
-					}
-//line transpose.go:75:40000
-					if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-//line transpose.go:76:40000
-						row4 := upper[iFirst+threadY][:count2]
-//line transpose.go:77:40000
-						row5 := data[start8:][:count2]
-//line transpose.go:63:40000
-						copy(row4, row5)
-//line transpose.go:64:40000
-						break done3
-//line transpose.go:65:40000
-					}
-//line transpose.go:66:40000
-				}
-//line transpose.go:67:40000
-				for threadX := range 32 {
-//line transpose.go:68:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-					if iFirst+threadY < 32 {
-//line transpose.go:62:40000
-						if start6 < n && row+threadX < n {
-//line transpose.go:63:40000
-							upper[iFirst+threadY][threadX] = data[start7+threadX]
-//line transpose.go:64:40000
-						}
-//line transpose.go:65:40000
-					}
-//line transpose.go:66:40000
-				}
-//line transpose.go:67:40000
-			}
-//line transpose.go:68:40000
-		}
-//line transpose.go:69:40000
-	}
-//line transpose.go:70:40000
-}
-
-//go:noinline
-//line quern_gen.go:16504:1
-func quernRow2TransposeSquare_uint64(r *host.Run, iFirst2, row, n, column int, data []uint64, stride int, upper, lower *[32][33]uint64) {
-	start9 := row + iFirst2
-	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count3 := min(n-column, 32)
-	start13 := column + iFirst2
-	same5 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
-	count4 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start10 := start9 + threadY
-			start11 := column + (start9+threadY)*stride
-			start12 := (start9+threadY)*stride + column
-			same4 := row != column && start13+threadY < n
-			start14 := row + (start13+threadY)*stride
-			start15 := start13 + threadY
-			start16 := (start13+threadY)*stride + row
-		done4:
-			switch {
-			default:
-				if !(iFirst2+threadY < 32 && start10 < n) {
-					break done4
-				}
-				if same3 {
-					if count3 <= 0 {
-						break done4
-					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
-						row6 := data[start12:][:count3]
-						row7 := upper[:count3]
-						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
-//line transpose.go:69:40000
-							row6[threadX] = row7[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
-						}
-//line transpose.go:71:40000
-						break done4
-//line transpose.go:72:40000
-					}
-//line transpose.go:73:40000
-				}
-//line transpose.go:74:40000
-				for threadX := range 32 {
-//line transpose.go:75:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:76:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:68:40000
-						if start10 < n && column+threadX < n {
-//line transpose.go:69:40000
-							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-//line transpose.go:70:40000
-						}
-//line transpose.go:71:40000
-					}
-//line transpose.go:72:40000
-				}
-//line transpose.go:73:40000
-			}
-//line transpose.go:74:40000
-		done5:
-//line transpose.go:75:40000
-			switch {
-//line transpose.go:76:40000
-			default:
-//line transpose.go:77:40000
-				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-//line transpose.go:78:40000
-					break done5
-//line transpose.go:79:40000
-				}
-//line transpose.go:80:40000
-				if same5 {
-//line transpose.go:81:40000
-					if count4 <= 0 {
-//line transpose.go:82:40000
-						break done5
-//line transpose.go:83:40000
-					}
-//line transpose.go:84:40000
-					if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-//line transpose.go:85:40000
-						row8 := data[start16:][:count4]
-//line transpose.go:86:40000
-						row9 := lower[:count4]
-//line transpose.go:87:40000
-						for threadX := range count4 {
-//line transpose.go:88:40000
-							r.ThreadIdx.X = threadX
-//line transpose.go:72:40000
-							row8[threadX] = row9[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
-						}
-//line transpose.go:74:40000
-						break done5
-//line transpose.go:75:40000
-					}
-//line transpose.go:76:40000
-				}
-//line transpose.go:77:40000
-				for threadX := range 32 {
-//line transpose.go:78:40000
-					r.ThreadIdx.X = threadX
-//line transpose.go:79:40000
-					if iFirst2+threadY < 32 {
-//line transpose.go:71:40000
-						if same4 && row+threadX < n {
-//line transpose.go:72:40000
-							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-//line transpose.go:73:40000
-						}
-//line transpose.go:74:40000
-					}
-//line transpose.go:75:40000
-				}
-//line transpose.go:76:40000
-			}
-//line transpose.go:77:40000
-		}
-//line transpose.go:78:40000
-	}
-//line transpose.go:79:40000
-}
-
-//line quern_gen.go:16630:1
-func quernPlainTrsm_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float32](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { quern_trsm_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
-}
-
-func quernHostTrsm_float32(r *host.Run) {
+func quernHostTrsm[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	lines := host.Value[int](r, 1)
 	unit := host.Value[int](r, 2)
@@ -16642,47 +7296,34 @@ func quernHostTrsm_float32(r *host.Run) {
 	offB := host.Value[int](r, 6)
 	rowB := host.Value[int](r, 7)
 	columnB := host.Value[int](r, 8)
-	alpha := host.Value[float32](r, 9)
-	a := host.Slice[float32](r, 10)
-	b := host.Slice[float32](r, 11)
+	alpha := host.Value[T](r, 9)
+	a := host.Slice[T](r, 10)
+	b := host.Slice[T](r, 11)
 	var eFirst int
-	m := host.Shared[[32][32]float32](r, 0)
+	m := host.Shared[[32][32]T](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
-//line trsm.go:19
-		eFirst = 0
+		/*line trsm.go:19*/ eFirst = 0
 		for ; eFirst < 1024; eFirst += 128 {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Trsm_float32(r, eFirst, unit, n, a, offA, rowA, columnA, m)
-//line trsm.go:25:50000
+					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m) /*line quern_gen.go:7312:1*/
 				}
-//line trsm.go:26:50000
 			}
-//line trsm.go:27:50000
 		}
-//line trsm.go:28:50000
-		for threadZ := range 1 {
-//line trsm.go:29:50000
-			for threadY := range 1 {
-//line trsm.go:30:50000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line trsm.go:31:50000
-				quernRow2Trsm_float32(r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-//line trsm.go:32:50000
+		/*line trsm.go:28:50000*/ for threadZ := range 1 {
+			/*line trsm.go:29:50000*/ for threadY := range 1 {
+				/*line trsm.go:30:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line trsm.go:31:50000*/ quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m) /*line quern_gen.go:7319:1*/
 			}
-//line trsm.go:33:50000
 		}
-//line trsm.go:34:50000
 	}
-//line trsm.go:35:50000
 }
 
 //go:noinline
-//line quern_gen.go:16685:1
-func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, rowA, columnA int, m *[32][32]float32) {
+func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int, a []T, offA int, rowA int, columnA int, m *[32][32]T) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
 		if count <= 0 {
@@ -16690,63 +7331,44 @@ func quernRow1Trsm_float32(r *host.Run, eFirst, unit, n int, a []float32, offA, 
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line trsm.go:20
+			/*line trsm.go:20*/ t1 := (eFirst + threadX) / 32
+			t2 := (eFirst + threadX) % 32
+			i := t1
+			j := t2
+//line trsm.go:21
+			var v T
+			/*line trsm.go:23*/ if i == j && (unit != 0 || i >= n) {
+				v = 1
+//line trsm.go:25:50000
+			} else if i < n && j <= i {
+				/*line trsm.go:26:50000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:7344:1*/
+			}
+			/*line trsm.go:28:50000*/ m[i][j] = v /*line quern_gen.go:7346:1*/
+		}
+		/*line trsm.go:30:50000*/ return /*line quern_gen.go:7348:1*/
+	}
+	/*line trsm.go:32:50000*/ for threadX := range 128 {
+		/*line trsm.go:33:50000*/ r.ThreadIdx.X = threadX
+		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 			t1 := (eFirst + threadX) / 32
 			t2 := (eFirst + threadX) % 32
 			i := t1
 			j := t2
 //line trsm.go:21
-			var v float32
-//line trsm.go:23
-			if i == j && (unit != 0 || i >= n) {
+			var v T
+			/*line trsm.go:23*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
 //line trsm.go:25:50000
 			} else if i < n && j <= i {
-//line trsm.go:26:50000
-				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
+				/*line trsm.go:26:50000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:7363:1*/
 			}
-//line trsm.go:28:50000
-			m[i][j] = v
-//line trsm.go:29:50000
+			/*line trsm.go:28:50000*/ m[i][j] = v /*line quern_gen.go:7365:1*/
 		}
-//line trsm.go:30:50000
-		return
-//line trsm.go:31:50000
 	}
-//line trsm.go:32:50000
-	for threadX := range 128 {
-//line trsm.go:33:50000
-		r.ThreadIdx.X = threadX
-//line trsm.go:19
-		if eFirst+threadX < 1024 {
-			t1 := (eFirst + threadX) / 32
-			t2 := (eFirst + threadX) % 32
-			i := t1
-			j := t2
-//line trsm.go:21
-			var v float32
-//line trsm.go:23
-			if i == j && (unit != 0 || i >= n) {
-				v = 1
-//line trsm.go:25:50000
-			} else if i < n && j <= i {
-//line trsm.go:26:50000
-				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
-			}
-//line trsm.go:28:50000
-			m[i][j] = v
-//line trsm.go:29:50000
-		}
-//line trsm.go:30:50000
-	}
-//line trsm.go:31:50000
 }
 
 //go:noinline
-//line quern_gen.go:16749:1
-func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []float32, offB, columnB, rowB int, m *[32][32]float32) {
+func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int, alpha T, b []T, offB int, columnB int, rowB int, m *[32][32]T) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
 		if count2 <= 0 {
@@ -16756,367 +7378,73 @@ func quernRow2Trsm_float32(r *host.Run, base, lines, n int, alpha float32, b []f
 			r.ThreadIdx.X = threadX
 			r2 := base + threadX
 			at2 := offB + r2*columnB
-//line trsm.go:35:50000
-			x := [32]float32{}
-//line trsm.go:37:50000
-			for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
-				if i2 < n {
-//line trsm.go:39:50000
-					x[i2] = alpha * b[at2+i2*rowB]
-//line trsm.go:40:50000
+			/*line trsm.go:35:50000*/ x := [32]T{}
+			/*line trsm.go:37:50000*/ for i2 := 0; i2 < 32; i2++ {
+				/*line trsm.go:38:50000*/ if i2 < n {
+					/*line trsm.go:39:50000*/ x[i2] = alpha * b[at2+i2*rowB] /*line quern_gen.go:7384:1*/
 				}
-//line trsm.go:41:50000
 			}
-//line trsm.go:43:50000
-			for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
-				if r.Halted() {
-//line trsm.go:43:50000
-					r.Halt()
-//line trsm.go:44:50000
+			/*line trsm.go:43:50000*/ for i3 := 0; i3 < 32; i3++ {
+				/*line trsm.go:44:50000*/ if r.Halted() {
+					/*line trsm.go:43:50000*/ r.Halt() /*line quern_gen.go:7389:1*/
 				}
-//line trsm.go:45:50000
-				t3 := i3
-//line trsm.go:46:50000
-				for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
-					x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
+				/*line trsm.go:45:50000*/ t3 := i3
+				/*line trsm.go:46:50000*/ for j2 := 0; j2 < t3; j2++ {
+					/*line trsm.go:46:50000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:7393:1*/
 				}
-//line trsm.go:48:50000
-				x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
+				/*line trsm.go:48:50000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:7395:1*/
 			}
-//line trsm.go:51:50000
-			for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
-				if i4 < n {
-//line trsm.go:53:50000
-					b[at2+i4*rowB] = x[i4]
-//line trsm.go:54:50000
+			/*line trsm.go:51:50000*/ for i4 := 0; i4 < 32; i4++ {
+				/*line trsm.go:52:50000*/ if i4 < n {
+					/*line trsm.go:53:50000*/ b[at2+i4*rowB] = x[i4] /*line quern_gen.go:7399:1*/
 				}
-//line trsm.go:55:50000
 			}
-//line trsm.go:56:50000
 		}
-//line trsm.go:57:50000
-		return
-//line trsm.go:58:50000
+		/*line trsm.go:57:50000*/ return /*line quern_gen.go:7403:1*/
 	}
-//line trsm.go:59:50000
-	for threadX := range 128 {
-//line trsm.go:60:50000
-		r.ThreadIdx.X = threadX
-//line trsm.go:61:50000
-		r2 := base + threadX
-//line trsm.go:62:50000
-		at := offB + r2*columnB
-//line trsm.go:32:50000
-		if r2 >= lines {
-//line trsm.go:33:50000
-			continue
-//line trsm.go:34:50000
+	/*line trsm.go:59:50000*/ for threadX := range 128 {
+		/*line trsm.go:60:50000*/ r.ThreadIdx.X = threadX
+		/*line trsm.go:61:50000*/ r2 := base + threadX
+		/*line trsm.go:62:50000*/ at := offB + r2*columnB
+		/*line trsm.go:32:50000*/ if r2 >= lines {
+			/*line trsm.go:33:50000*/ continue /*line quern_gen.go:7410:1*/
 		}
-//line trsm.go:35:50000
-		x := [32]float32{}
-//line trsm.go:37:50000
-		for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
-			if i2 < n {
-//line trsm.go:39:50000
-				x[i2] = alpha * b[at+i2*rowB]
-//line trsm.go:40:50000
+		/*line trsm.go:35:50000*/ x := [32]T{}
+		/*line trsm.go:37:50000*/ for i2 := 0; i2 < 32; i2++ {
+			/*line trsm.go:38:50000*/ if i2 < n {
+				/*line trsm.go:39:50000*/ x[i2] = alpha * b[at+i2*rowB] /*line quern_gen.go:7415:1*/
 			}
-//line trsm.go:41:50000
 		}
-//line trsm.go:43:50000
-		for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
-			if r.Halted() {
-//line trsm.go:43:50000
-				r.Halt()
-//line trsm.go:44:50000
+		/*line trsm.go:43:50000*/ for i3 := 0; i3 < 32; i3++ {
+			/*line trsm.go:44:50000*/ if r.Halted() {
+				/*line trsm.go:43:50000*/ r.Halt() /*line quern_gen.go:7420:1*/
 			}
-//line trsm.go:45:50000
-			t3 := i3
-//line trsm.go:46:50000
-			for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
-				x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
+			/*line trsm.go:45:50000*/ t3 := i3
+			/*line trsm.go:46:50000*/ for j2 := 0; j2 < t3; j2++ {
+				/*line trsm.go:46:50000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:7424:1*/
 			}
-//line trsm.go:48:50000
-			x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
+			/*line trsm.go:48:50000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:7426:1*/
 		}
-//line trsm.go:51:50000
-		for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
-			if i4 < n {
-//line trsm.go:53:50000
-				b[at+i4*rowB] = x[i4]
-//line trsm.go:54:50000
+		/*line trsm.go:51:50000*/ for i4 := 0; i4 < 32; i4++ {
+			/*line trsm.go:52:50000*/ if i4 < n {
+				/*line trsm.go:53:50000*/ b[at+i4*rowB] = x[i4] /*line quern_gen.go:7430:1*/
 			}
-//line trsm.go:55:50000
 		}
-//line trsm.go:56:50000
 	}
-//line trsm.go:57:50000
 }
 
-//line quern_gen.go:16869:1
-func quernPlainTrsm_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
-	host.Plain(r, func(t kernel.Thread) { quern_trsm_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+func quernPlainAxpy[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { axpy[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostTrsm_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	lines := host.Value[int](r, 1)
-	unit := host.Value[int](r, 2)
-	offA := host.Value[int](r, 3)
-	rowA := host.Value[int](r, 4)
-	columnA := host.Value[int](r, 5)
-	offB := host.Value[int](r, 6)
-	rowB := host.Value[int](r, 7)
-	columnB := host.Value[int](r, 8)
-	alpha := host.Value[float64](r, 9)
-	a := host.Slice[float64](r, 10)
-	b := host.Slice[float64](r, 11)
-	var eFirst int
-	m := host.Shared[[32][32]float64](r, 0)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		base := blockX * 128
-//line trsm.go:19
-		eFirst = 0
-		for ; eFirst < 1024; eFirst += 128 {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Trsm_float64(r, eFirst, unit, n, a, offA, rowA, columnA, m)
-//line trsm.go:25:50000
-				}
-//line trsm.go:26:50000
-			}
-//line trsm.go:27:50000
-		}
-//line trsm.go:28:50000
-		for threadZ := range 1 {
-//line trsm.go:29:50000
-			for threadY := range 1 {
-//line trsm.go:30:50000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line trsm.go:31:50000
-				quernRow2Trsm_float64(r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-//line trsm.go:32:50000
-			}
-//line trsm.go:33:50000
-		}
-//line trsm.go:34:50000
-	}
-//line trsm.go:35:50000
-}
-
-//go:noinline
-//line quern_gen.go:16924:1
-func quernRow1Trsm_float64(r *host.Run, eFirst, unit, n int, a []float64, offA, rowA, columnA int, m *[32][32]float64) {
-	if eFirst >= -1<<61 && eFirst <= 1<<61 {
-		count := min(1024-eFirst, 128)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line trsm.go:20
-			t1 := (eFirst + threadX) / 32
-			t2 := (eFirst + threadX) % 32
-			i := t1
-			j := t2
-//line trsm.go:21
-			var v float64
-//line trsm.go:23
-			if i == j && (unit != 0 || i >= n) {
-				v = 1
-//line trsm.go:25:50000
-			} else if i < n && j <= i {
-//line trsm.go:26:50000
-				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
-			}
-//line trsm.go:28:50000
-			m[i][j] = v
-//line trsm.go:29:50000
-		}
-//line trsm.go:30:50000
-		return
-//line trsm.go:31:50000
-	}
-//line trsm.go:32:50000
-	for threadX := range 128 {
-//line trsm.go:33:50000
-		r.ThreadIdx.X = threadX
-//line trsm.go:19
-		if eFirst+threadX < 1024 {
-			t1 := (eFirst + threadX) / 32
-			t2 := (eFirst + threadX) % 32
-			i := t1
-			j := t2
-//line trsm.go:21
-			var v float64
-//line trsm.go:23
-			if i == j && (unit != 0 || i >= n) {
-				v = 1
-//line trsm.go:25:50000
-			} else if i < n && j <= i {
-//line trsm.go:26:50000
-				v = a[offA+i*rowA+j*columnA]
-//line trsm.go:27:50000
-			}
-//line trsm.go:28:50000
-			m[i][j] = v
-//line trsm.go:29:50000
-		}
-//line trsm.go:30:50000
-	}
-//line trsm.go:31:50000
-}
-
-//go:noinline
-//line quern_gen.go:16988:1
-func quernRow2Trsm_float64(r *host.Run, base, lines, n int, alpha float64, b []float64, offB, columnB, rowB int, m *[32][32]float64) {
-	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
-		count2 := min(lines-base, 128)
-		if count2 <= 0 {
-			return
-		}
-		for threadX := range count2 {
-			r.ThreadIdx.X = threadX
-			r2 := base + threadX
-			at2 := offB + r2*columnB
-//line trsm.go:35:50000
-			x := [32]float64{}
-//line trsm.go:37:50000
-			for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
-				if i2 < n {
-//line trsm.go:39:50000
-					x[i2] = alpha * b[at2+i2*rowB]
-//line trsm.go:40:50000
-				}
-//line trsm.go:41:50000
-			}
-//line trsm.go:43:50000
-			for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
-				if r.Halted() {
-//line trsm.go:43:50000
-					r.Halt()
-//line trsm.go:44:50000
-				}
-//line trsm.go:45:50000
-				t3 := i3
-//line trsm.go:46:50000
-				for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
-					x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
-				}
-//line trsm.go:48:50000
-				x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
-			}
-//line trsm.go:51:50000
-			for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
-				if i4 < n {
-//line trsm.go:53:50000
-					b[at2+i4*rowB] = x[i4]
-//line trsm.go:54:50000
-				}
-//line trsm.go:55:50000
-			}
-//line trsm.go:56:50000
-		}
-//line trsm.go:57:50000
-		return
-//line trsm.go:58:50000
-	}
-//line trsm.go:59:50000
-	for threadX := range 128 {
-//line trsm.go:60:50000
-		r.ThreadIdx.X = threadX
-//line trsm.go:61:50000
-		r2 := base + threadX
-//line trsm.go:62:50000
-		at := offB + r2*columnB
-//line trsm.go:32:50000
-		if r2 >= lines {
-//line trsm.go:33:50000
-			continue
-//line trsm.go:34:50000
-		}
-//line trsm.go:35:50000
-		x := [32]float64{}
-//line trsm.go:37:50000
-		for i2 := 0; i2 < 32; i2++ {
-//line trsm.go:38:50000
-			if i2 < n {
-//line trsm.go:39:50000
-				x[i2] = alpha * b[at+i2*rowB]
-//line trsm.go:40:50000
-			}
-//line trsm.go:41:50000
-		}
-//line trsm.go:43:50000
-		for i3 := 0; i3 < 32; i3++ {
-//line trsm.go:44:50000
-			if r.Halted() {
-//line trsm.go:43:50000
-				r.Halt()
-//line trsm.go:44:50000
-			}
-//line trsm.go:45:50000
-			t3 := i3
-//line trsm.go:46:50000
-			for j2 := 0; j2 < t3; j2++ {
-//line trsm.go:46:50000
-				x[i3] -= m[i3][j2] * x[j2]
-//line trsm.go:47:50000
-			}
-//line trsm.go:48:50000
-			x[i3] /= m[i3][i3]
-//line trsm.go:49:50000
-		}
-//line trsm.go:51:50000
-		for i4 := 0; i4 < 32; i4++ {
-//line trsm.go:52:50000
-			if i4 < n {
-//line trsm.go:53:50000
-				b[at+i4*rowB] = x[i4]
-//line trsm.go:54:50000
-			}
-//line trsm.go:55:50000
-		}
-//line trsm.go:56:50000
-	}
-//line trsm.go:57:50000
-}
-
-//line quern_gen.go:17108:1
-func quernPlainAxpy_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_axpy_float32(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostAxpy_float32(r *host.Run) {
+func quernHostAxpy[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	incX := host.Value[int](r, 1)
 	incY := host.Value[int](r, 2)
-	alpha := host.Value[float32](r, 3)
-	x := host.Slice[float32](r, 4)
-	y := host.Slice[float32](r, 5)
+	alpha := host.Value[T](r, 3)
+	x := host.Slice[T](r, 4)
+	y := host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -17126,14 +7454,14 @@ func quernHostAxpy_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Axpy_float32(r, base, n, incY, incX, y, alpha, x, width)
+				quernRow1Axpy[T](r, base, n, incY, incX, y, alpha, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Axpy_float32(r *host.Run, base, n, incY, incX int, y []float32, alpha float32, x []float32, width int) {
+func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, incX int, y []T, alpha T, x []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -17142,45 +7470,28 @@ func quernRow1Axpy_float32(r *host.Run, base, n, incY, incX int, y []float32, al
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
-			result0 := place(i, n, incY)
-//line vector.go:21:60000
-			result02 := place(i, n, incX)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+			/*line vector.go:21:60000*/ result0 := place(i, n, incY)
+			/*line vector.go:21:60000*/ result02 := place(i, n, incX)
+			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7475:1*/
 		}
-//line vector.go:23:60000
-		return
-//line vector.go:24:60000
+		/*line vector.go:23:60000*/ return /*line quern_gen.go:7477:1*/
 	}
-//line vector.go:25:60000
-	for threadX := range width {
-//line vector.go:26:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
-		i := base + threadX
-//line vector.go:20:60000
-		if i < n {
-//line vector.go:21:60000
-			result0 := place(i, n, incY)
-//line vector.go:21:60000
-			result02 := place(i, n, incX)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+	/*line vector.go:25:60000*/ for threadX := range width {
+		/*line vector.go:26:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:27:60000*/ i := base + threadX
+		/*line vector.go:20:60000*/ if i < n {
+			/*line vector.go:21:60000*/ result0 := place(i, n, incY)
+			/*line vector.go:21:60000*/ result02 := place(i, n, incX)
+			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7485:1*/
 		}
-//line vector.go:23:60000
 	}
-//line vector.go:24:60000
 }
 
-//line quern_gen.go:17179:1
-func quernHostAxpy_float32_incX_1_incY_1(r *host.Run) {
+func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
-	alpha := host.Value[float32](r, 3)
-	x := host.Slice[float32](r, 4)
-	y := host.Slice[float32](r, 5)
+	alpha := host.Value[T](r, 3)
+	x := host.Slice[T](r, 4)
+	y := host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -17192,14 +7503,14 @@ func quernHostAxpy_float32_incX_1_incY_1(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Axpy_float32_incX_1_incY_1(r, base, n, incY2, incX2, y, alpha, x, width)
+				quernRow1Axpy_float32_incX_1_incY_1[T](r, base, n, incY2, incX2, y, alpha, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Axpy_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int, y []float32, alpha float32, x []float32, width int) {
+func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base int, n int, incY2 int, incX2 int, y []T, alpha T, x []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -17208,52 +7519,33 @@ func quernRow1Axpy_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
-			result0 := place(i, n, incY2)
-//line vector.go:21:60000
-			result02 := place(i, n, incX2)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+			/*line vector.go:21:60000*/ result0 := place(i, n, incY2)
+			/*line vector.go:21:60000*/ result02 := place(i, n, incX2)
+			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7524:1*/
 		}
-//line vector.go:23:60000
-		return
-//line vector.go:24:60000
+		/*line vector.go:23:60000*/ return /*line quern_gen.go:7526:1*/
 	}
-//line vector.go:25:60000
-	for threadX := range width {
-//line vector.go:26:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
-		i := base + threadX
-//line vector.go:20:60000
-		if i < n {
-//line vector.go:21:60000
-			result0 := place(i, n, incY2)
-//line vector.go:21:60000
-			result02 := place(i, n, incX2)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+	/*line vector.go:25:60000*/ for threadX := range width {
+		/*line vector.go:26:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:27:60000*/ i := base + threadX
+		/*line vector.go:20:60000*/ if i < n {
+			/*line vector.go:21:60000*/ result0 := place(i, n, incY2)
+			/*line vector.go:21:60000*/ result02 := place(i, n, incX2)
+			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7534:1*/
 		}
-//line vector.go:23:60000
 	}
-//line vector.go:24:60000
 }
 
-//line quern_gen.go:17245:1
-func quernPlainAxpy_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_axpy_float64(t, v0, v1, v2, v3, v4, v5) })
+func quernPlainScal[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { scal[T](t, v0, v1, v2, v3) })
 }
 
-func quernHostAxpy_float64(r *host.Run) {
+func quernHostScal[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	alpha := host.Value[float64](r, 3)
-	x := host.Slice[float64](r, 4)
-	y := host.Slice[float64](r, 5)
+	alpha := host.Value[T](r, 2)
+	x := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -17263,14 +7555,14 @@ func quernHostAxpy_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Axpy_float64(r, base, n, incY, incX, y, alpha, x, width)
+				quernRow1Scal[T](r, base, n, incX, alpha, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Axpy_float64(r *host.Run, base, n, incY, incX int, y []float64, alpha float64, x []float64, width int) {
+func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, alpha T, x []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -17279,45 +7571,143 @@ func quernRow1Axpy_float64(r *host.Run, base, n, incY, incX int, y []float64, al
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
-			result0 := place(i, n, incY)
-//line vector.go:21:60000
-			result02 := place(i, n, incX)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+			/*line vector.go:30:60000*/ result0 := place(i, n, incX)
+			/*line vector.go:30:60000*/ v := alpha * x[result0]
+			/*line vector.go:31:60000*/ if alpha == 0 {
+				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7577:1*/
+			}
+			/*line vector.go:34:60000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7580:1*/
 		}
-//line vector.go:23:60000
-		return
-//line vector.go:24:60000
+		/*line vector.go:36:60000*/ return /*line quern_gen.go:7582:1*/
 	}
-//line vector.go:25:60000
-	for threadX := range width {
-//line vector.go:26:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
-		i := base + threadX
-//line vector.go:20:60000
-		if i < n {
-//line vector.go:21:60000
-			result0 := place(i, n, incY)
-//line vector.go:21:60000
-			result02 := place(i, n, incX)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+	/*line vector.go:38:60000*/ for threadX := range width {
+		/*line vector.go:39:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:40:60000*/ i := base + threadX
+		/*line vector.go:29:60000*/ if i < n {
+			/*line vector.go:30:60000*/ result0 := place(i, n, incX)
+			/*line vector.go:30:60000*/ v := alpha * x[result0]
+			/*line vector.go:31:60000*/ if alpha == 0 {
+				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7591:1*/
+			}
+			/*line vector.go:34:60000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7594:1*/
 		}
-//line vector.go:23:60000
 	}
-//line vector.go:24:60000
 }
 
-//line quern_gen.go:17316:1
-func quernHostAxpy_float64_incX_1_incY_1(r *host.Run) {
+func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
-	alpha := host.Value[float64](r, 3)
-	x := host.Slice[float64](r, 4)
-	y := host.Slice[float64](r, 5)
+	alpha := host.Value[T](r, 2)
+	x := host.Slice[T](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	incX2 := 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Scal_float32_incX_1[T](r, base, n, incX2, alpha, x, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n int, incX2 int, alpha T, x []T, width int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count := min(n-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			/*line vector.go:30:60000*/ result0 := place(i, n, incX2)
+			/*line vector.go:30:60000*/ v := alpha * x[result0]
+			/*line vector.go:31:60000*/ if alpha == 0 {
+				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7632:1*/
+			}
+			/*line vector.go:34:60000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7635:1*/
+		}
+		/*line vector.go:36:60000*/ return /*line quern_gen.go:7637:1*/
+	}
+	/*line vector.go:38:60000*/ for threadX := range width {
+		/*line vector.go:39:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:40:60000*/ i := base + threadX
+		/*line vector.go:29:60000*/ if i < n {
+			/*line vector.go:30:60000*/ result0 := place(i, n, incX2)
+			/*line vector.go:30:60000*/ v := alpha * x[result0]
+			/*line vector.go:31:60000*/ if alpha == 0 {
+				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7646:1*/
+			}
+			/*line vector.go:34:60000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7649:1*/
+		}
+	}
+}
+
+func quernPlainCopyVector[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { copyVector[T](t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostCopyVector[T float32 | float64](r *host.Run) {
+	n := host.Value[int](r, 0)
+	incX := host.Value[int](r, 1)
+	incY := host.Value[int](r, 2)
+	x := host.Slice[T](r, 3)
+	y := host.Slice[T](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CopyVector[T](r, base, n, incY, incX, y, x, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY int, incX int, y []T, x []T, width int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count := min(n-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			/*line vector.go:43:60000*/ result0 := place(i, n, incY)
+			/*line vector.go:43:60000*/ result02 := place(i, n, incX)
+			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7692:1*/
+		}
+		/*line vector.go:45:60000*/ return /*line quern_gen.go:7694:1*/
+	}
+	/*line vector.go:47:60000*/ for threadX := range width {
+		/*line vector.go:48:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:49:60000*/ i := base + threadX
+		/*line vector.go:42:60000*/ if i < n {
+			/*line vector.go:43:60000*/ result0 := place(i, n, incY)
+			/*line vector.go:43:60000*/ result02 := place(i, n, incX)
+			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7702:1*/
+		}
+	}
+}
+
+func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
+	n := host.Value[int](r, 0)
+	x := host.Slice[T](r, 3)
+	y := host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -17329,14 +7719,14 @@ func quernHostAxpy_float64_incX_1_incY_1(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Axpy_float64_incX_1_incY_1(r, base, n, incY2, incX2, y, alpha, x, width)
+				quernRow1CopyVector_float32_incX_1_incY_1[T](r, base, n, incY2, incX2, y, x, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Axpy_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int, y []float64, alpha float64, x []float64, width int) {
+func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base int, n int, incY2 int, incX2 int, y []T, x []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -17345,381 +7735,34 @@ func quernRow1Axpy_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:21:60000
-			result0 := place(i, n, incY2)
-//line vector.go:21:60000
-			result02 := place(i, n, incX2)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
+			/*line vector.go:43:60000*/ result0 := place(i, n, incY2)
+			/*line vector.go:43:60000*/ result02 := place(i, n, incX2)
+			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7740:1*/
 		}
-//line vector.go:23:60000
-		return
-//line vector.go:24:60000
+		/*line vector.go:45:60000*/ return /*line quern_gen.go:7742:1*/
 	}
-//line vector.go:25:60000
-	for threadX := range width {
-//line vector.go:26:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:27:60000
-		i := base + threadX
-//line vector.go:20:60000
-		if i < n {
-//line vector.go:21:60000
-			result0 := place(i, n, incY2)
-//line vector.go:21:60000
-			result02 := place(i, n, incX2)
-//line vector.go:21:60000
-			y[result0] += alpha * x[result02]
-//line vector.go:22:60000
-		}
-//line vector.go:23:60000
-	}
-//line vector.go:24:60000
-}
-
-//line quern_gen.go:17382:1
-func quernPlainScal_float32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_scal_float32(t, v0, v1, v2, v3) })
-}
-
-func quernHostScal_float32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	alpha := host.Value[float32](r, 2)
-	x := host.Slice[float32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scal_float32(r, base, n, incX, alpha, x, width)
-			}
+	/*line vector.go:47:60000*/ for threadX := range width {
+		/*line vector.go:48:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:49:60000*/ i := base + threadX
+		/*line vector.go:42:60000*/ if i < n {
+			/*line vector.go:43:60000*/ result0 := place(i, n, incY2)
+			/*line vector.go:43:60000*/ result02 := place(i, n, incX2)
+			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7750:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1Scal_float32(r *host.Run, base, n, incX int, alpha float32, x []float32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:30:60000
-			result0 := place(i, n, incX)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-		return
-//line vector.go:37:60000
-	}
-//line vector.go:38:60000
-	for threadX := range width {
-//line vector.go:39:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
-		i := base + threadX
-//line vector.go:29:60000
-		if i < n {
-//line vector.go:30:60000
-			result0 := place(i, n, incX)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-	}
-//line vector.go:37:60000
+func quernPlainSwap[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { swap[T](t, v0, v1, v2, v3, v4) })
 }
 
-//line quern_gen.go:17467:1
-func quernHostScal_float32_incX_1(r *host.Run) {
-	n := host.Value[int](r, 0)
-	alpha := host.Value[float32](r, 2)
-	x := host.Slice[float32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	incX2 := 1
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scal_float32_incX_1(r, base, n, incX2, alpha, x, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Scal_float32_incX_1(r *host.Run, base, n, incX2 int, alpha float32, x []float32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:30:60000
-			result0 := place(i, n, incX2)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX2)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-		return
-//line vector.go:37:60000
-	}
-//line vector.go:38:60000
-	for threadX := range width {
-//line vector.go:39:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
-		i := base + threadX
-//line vector.go:29:60000
-		if i < n {
-//line vector.go:30:60000
-			result0 := place(i, n, incX2)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX2)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-	}
-//line vector.go:37:60000
-}
-
-//line quern_gen.go:17547:1
-func quernPlainScal_float64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_scal_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostScal_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	alpha := host.Value[float64](r, 2)
-	x := host.Slice[float64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scal_float64(r, base, n, incX, alpha, x, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Scal_float64(r *host.Run, base, n, incX int, alpha float64, x []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:30:60000
-			result0 := place(i, n, incX)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-		return
-//line vector.go:37:60000
-	}
-//line vector.go:38:60000
-	for threadX := range width {
-//line vector.go:39:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
-		i := base + threadX
-//line vector.go:29:60000
-		if i < n {
-//line vector.go:30:60000
-			result0 := place(i, n, incX)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-	}
-//line vector.go:37:60000
-}
-
-//line quern_gen.go:17632:1
-func quernHostScal_float64_incX_1(r *host.Run) {
-	n := host.Value[int](r, 0)
-	alpha := host.Value[float64](r, 2)
-	x := host.Slice[float64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	incX2 := 1
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scal_float64_incX_1(r, base, n, incX2, alpha, x, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Scal_float64_incX_1(r *host.Run, base, n, incX2 int, alpha float64, x []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:30:60000
-			result0 := place(i, n, incX2)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX2)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-		return
-//line vector.go:37:60000
-	}
-//line vector.go:38:60000
-	for threadX := range width {
-//line vector.go:39:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:40:60000
-		i := base + threadX
-//line vector.go:29:60000
-		if i < n {
-//line vector.go:30:60000
-			result0 := place(i, n, incX2)
-//line vector.go:30:60000
-			v := alpha * x[result0]
-//line vector.go:31:60000
-			if alpha == 0 {
-//line vector.go:32:60000
-				v = 0
-//line vector.go:33:60000
-			}
-//line vector.go:34:60000
-			result02 := place(i, n, incX2)
-//line vector.go:34:60000
-			x[result02] = v
-//line vector.go:35:60000
-		}
-//line vector.go:36:60000
-	}
-//line vector.go:37:60000
-}
-
-//line quern_gen.go:17712:1
-func quernPlainCopyVector_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostCopyVector_float32(r *host.Run) {
+func quernHostSwap[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	incX := host.Value[int](r, 1)
 	incY := host.Value[int](r, 2)
-	x := host.Slice[float32](r, 3)
-	y := host.Slice[float32](r, 4)
+	x := host.Slice[T](r, 3)
+	y := host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -17729,14 +7772,14 @@ func quernHostCopyVector_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyVector_float32(r, base, n, incY, incX, y, x, width)
+				quernRow1Swap[T](r, base, n, incX, incY, x, y, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CopyVector_float32(r *host.Run, base, n, incY, incX int, y, x []float32, width int) {
+func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, incY int, x []T, y []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -17745,116 +7788,58 @@ func quernRow1CopyVector_float32(r *host.Run, base, n, incY, incX int, y, x []fl
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:43:60000
-			result0 := place(i, n, incY)
-//line vector.go:43:60000
-			result02 := place(i, n, incX)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
+			/*line vector.go:52:60000*/ result0 := place(i, n, incX)
+			/*line vector.go:53:60000*/ t5 := result0
+			/*line vector.go:52:60000*/ result02 := place(i, n, incY)
+			/*line vector.go:53:60000*/ t10 := result02
+			/*line vector.go:54:60000*/ at := t5
+			/*line vector.go:55:60000*/ to := t10
+			/*line vector.go:53:60000*/ t12 := at
+			/*line vector.go:53:60000*/ _ = x[t12]
+			/*line vector.go:54:60000*/ t14 := to
+			/*line vector.go:53:60000*/ _ = y[t14]
+			/*line vector.go:53:60000*/ t15 := y[to]
+			/*line vector.go:53:60000*/ t16 := x[at]
+			/*line vector.go:53:60000*/ x[t12] = t15
+			/*line vector.go:53:60000*/ y[t14] = t16 /*line quern_gen.go:7804:1*/
 		}
-//line vector.go:45:60000
-		return
-//line vector.go:46:60000
+		/*line vector.go:55:60000*/ return /*line quern_gen.go:7806:1*/
 	}
-//line vector.go:47:60000
-	for threadX := range width {
-//line vector.go:48:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
-		i := base + threadX
-//line vector.go:42:60000
-		if i < n {
-//line vector.go:43:60000
-			result0 := place(i, n, incY)
-//line vector.go:43:60000
-			result02 := place(i, n, incX)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
-		}
-//line vector.go:45:60000
-	}
-//line vector.go:46:60000
-}
-
-//line quern_gen.go:17782:1
-func quernHostCopyVector_float32_incX_1_incY_1(r *host.Run) {
-	n := host.Value[int](r, 0)
-	x := host.Slice[float32](r, 3)
-	y := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	incY2 := 1
-	incX2 := 1
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyVector_float32_incX_1_incY_1(r, base, n, incY2, incX2, y, x, width)
-			}
+	/*line vector.go:57:60000*/ for threadX := range width {
+		/*line vector.go:58:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:59:60000*/ i := base + threadX
+		/*line vector.go:51:60000*/ if i < n {
+			/*line vector.go:52:60000*/ result0 := place(i, n, incX)
+			/*line vector.go:53:60000*/ t5 := result0
+			/*line vector.go:52:60000*/ result02 := place(i, n, incY)
+			/*line vector.go:53:60000*/ t10 := result02
+			/*line vector.go:54:60000*/ at := t5
+			/*line vector.go:55:60000*/ to := t10
+			/*line vector.go:53:60000*/ t12 := at
+			/*line vector.go:53:60000*/ _ = x[t12]
+			/*line vector.go:54:60000*/ t14 := to
+			/*line vector.go:53:60000*/ _ = y[t14]
+			/*line vector.go:53:60000*/ t15 := y[to]
+			/*line vector.go:53:60000*/ t16 := x[at]
+			/*line vector.go:53:60000*/ x[t12] = t15
+			/*line vector.go:53:60000*/ y[t14] = t16 /*line quern_gen.go:7825:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1CopyVector_float32_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int, y, x []float32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:43:60000
-			result0 := place(i, n, incY2)
-//line vector.go:43:60000
-			result02 := place(i, n, incX2)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
-		}
-//line vector.go:45:60000
-		return
-//line vector.go:46:60000
-	}
-//line vector.go:47:60000
-	for threadX := range width {
-//line vector.go:48:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
-		i := base + threadX
-//line vector.go:42:60000
-		if i < n {
-//line vector.go:43:60000
-			result0 := place(i, n, incY2)
-//line vector.go:43:60000
-			result02 := place(i, n, incX2)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
-		}
-//line vector.go:45:60000
-	}
-//line vector.go:46:60000
+func quernPlainRot[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[T](r, 3), host.Value[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { rot[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-//line quern_gen.go:17847:1
-func quernPlainCopyVector_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_copyVector_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostCopyVector_float64(r *host.Run) {
+func quernHostRot[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	incX := host.Value[int](r, 1)
 	incY := host.Value[int](r, 2)
-	x := host.Slice[float64](r, 3)
-	y := host.Slice[float64](r, 4)
+	c := host.Value[T](r, 3)
+	s := host.Value[T](r, 4)
+	x := host.Slice[T](r, 5)
+	y := host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -17864,14 +7849,14 @@ func quernHostCopyVector_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyVector_float64(r, base, n, incY, incX, y, x, width)
+				quernRow1Rot[T](r, base, n, incX, incY, x, y, c, s, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CopyVector_float64(r *host.Run, base, n, incY, incX int, y, x []float64, width int) {
+func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, incY int, x []T, y []T, c T, s T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -17880,607 +7865,63 @@ func quernRow1CopyVector_float64(r *host.Run, base, n, incY, incX int, y, x []fl
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line vector.go:43:60000
-			result0 := place(i, n, incY)
-//line vector.go:43:60000
-			result02 := place(i, n, incX)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
+			/*line vector.go:62:60000*/ result0 := place(i, n, incX)
+			/*line vector.go:63:60000*/ t5 := result0
+			/*line vector.go:62:60000*/ result02 := place(i, n, incY)
+			/*line vector.go:63:60000*/ t10 := result02
+			/*line vector.go:64:60000*/ at := t5
+			/*line vector.go:65:60000*/ to := t10
+			/*line vector.go:63:60000*/ t11 := x[at]
+			/*line vector.go:63:60000*/ t12 := y[to]
+			/*line vector.go:64:60000*/ u := t11
+			/*line vector.go:65:60000*/ v := t12
+			/*line vector.go:64:60000*/ t14 := at
+			/*line vector.go:64:60000*/ _ = x[t14]
+			/*line vector.go:65:60000*/ t16 := to
+			/*line vector.go:64:60000*/ _ = y[t16]
+			/*line vector.go:65:60000*/ t17 := c*u + s*v
+			/*line vector.go:66:60000*/ t18 := c*v - s*u
+			/*line vector.go:64:60000*/ x[t14] = t17
+			/*line vector.go:64:60000*/ y[t16] = t18 /*line quern_gen.go:7885:1*/
 		}
-//line vector.go:45:60000
-		return
-//line vector.go:46:60000
+		/*line vector.go:66:60000*/ return /*line quern_gen.go:7887:1*/
 	}
-//line vector.go:47:60000
-	for threadX := range width {
-//line vector.go:48:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
-		i := base + threadX
-//line vector.go:42:60000
-		if i < n {
-//line vector.go:43:60000
-			result0 := place(i, n, incY)
-//line vector.go:43:60000
-			result02 := place(i, n, incX)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
+	/*line vector.go:68:60000*/ for threadX := range width {
+		/*line vector.go:69:60000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:70:60000*/ i := base + threadX
+		/*line vector.go:61:60000*/ if i < n {
+			/*line vector.go:62:60000*/ result0 := place(i, n, incX)
+			/*line vector.go:63:60000*/ t5 := result0
+			/*line vector.go:62:60000*/ result02 := place(i, n, incY)
+			/*line vector.go:63:60000*/ t10 := result02
+			/*line vector.go:64:60000*/ at := t5
+			/*line vector.go:65:60000*/ to := t10
+			/*line vector.go:63:60000*/ t11 := x[at]
+			/*line vector.go:63:60000*/ t12 := y[to]
+			/*line vector.go:64:60000*/ u := t11
+			/*line vector.go:65:60000*/ v := t12
+			/*line vector.go:64:60000*/ t14 := at
+			/*line vector.go:64:60000*/ _ = x[t14]
+			/*line vector.go:65:60000*/ t16 := to
+			/*line vector.go:64:60000*/ _ = y[t16]
+			/*line vector.go:65:60000*/ t17 := c*u + s*v
+			/*line vector.go:66:60000*/ t18 := c*v - s*u
+			/*line vector.go:64:60000*/ x[t14] = t17
+			/*line vector.go:64:60000*/ y[t16] = t18 /*line quern_gen.go:7910:1*/
 		}
-//line vector.go:45:60000
 	}
-//line vector.go:46:60000
 }
 
-//line quern_gen.go:17917:1
-func quernHostCopyVector_float64_incX_1_incY_1(r *host.Run) {
+func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { axpyCPU[T](t, v0, v1, v2, v3) })
+}
+
+func quernHostAxpyCPU[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
-	x := host.Slice[float64](r, 3)
-	y := host.Slice[float64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	incY2 := 1
-	incX2 := 1
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyVector_float64_incX_1_incY_1(r, base, n, incY2, incX2, y, x, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1CopyVector_float64_incX_1_incY_1(r *host.Run, base, n, incY2, incX2 int, y, x []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:43:60000
-			result0 := place(i, n, incY2)
-//line vector.go:43:60000
-			result02 := place(i, n, incX2)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
-		}
-//line vector.go:45:60000
-		return
-//line vector.go:46:60000
-	}
-//line vector.go:47:60000
-	for threadX := range width {
-//line vector.go:48:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:49:60000
-		i := base + threadX
-//line vector.go:42:60000
-		if i < n {
-//line vector.go:43:60000
-			result0 := place(i, n, incY2)
-//line vector.go:43:60000
-			result02 := place(i, n, incX2)
-//line vector.go:43:60000
-			y[result0] = x[result02]
-//line vector.go:44:60000
-		}
-//line vector.go:45:60000
-	}
-//line vector.go:46:60000
-}
-
-//line quern_gen.go:17982:1
-func quernPlainSwap_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_swap_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostSwap_float32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	x := host.Slice[float32](r, 3)
-	y := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Swap_float32(r, base, n, incX, incY, x, y, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Swap_float32(r *host.Run, base, n, incX, incY int, x, y []float32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:52:60000
-			result0 := place(i, n, incX)
-//line vector.go:53:60000
-			t5 := result0
-//line vector.go:52:60000
-			result02 := place(i, n, incY)
-//line vector.go:53:60000
-			t10 := result02
-//line vector.go:54:60000
-			at := t5
-//line vector.go:55:60000
-			to := t10
-//line vector.go:53:60000
-			t12 := at
-//line vector.go:53:60000
-			_ = x[t12]
-//line vector.go:54:60000
-			t14 := to
-//line vector.go:53:60000
-			_ = y[t14]
-//line vector.go:53:60000
-			t15 := y[to]
-//line vector.go:53:60000
-			t16 := x[at]
-//line vector.go:53:60000
-			x[t12] = t15
-//line vector.go:53:60000
-			y[t14] = t16
-//line vector.go:54:60000
-		}
-//line vector.go:55:60000
-		return
-//line vector.go:56:60000
-	}
-//line vector.go:57:60000
-	for threadX := range width {
-//line vector.go:58:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:59:60000
-		i := base + threadX
-//line vector.go:51:60000
-		if i < n {
-//line vector.go:52:60000
-			result0 := place(i, n, incX)
-//line vector.go:53:60000
-			t5 := result0
-//line vector.go:52:60000
-			result02 := place(i, n, incY)
-//line vector.go:53:60000
-			t10 := result02
-//line vector.go:54:60000
-			at := t5
-//line vector.go:55:60000
-			to := t10
-//line vector.go:53:60000
-			t12 := at
-//line vector.go:53:60000
-			_ = x[t12]
-//line vector.go:54:60000
-			t14 := to
-//line vector.go:53:60000
-			_ = y[t14]
-//line vector.go:53:60000
-			t15 := y[to]
-//line vector.go:53:60000
-			t16 := x[at]
-//line vector.go:53:60000
-			x[t12] = t15
-//line vector.go:53:60000
-			y[t14] = t16
-//line vector.go:54:60000
-		}
-//line vector.go:55:60000
-	}
-//line vector.go:56:60000
-}
-
-//line quern_gen.go:18096:1
-func quernPlainSwap_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_swap_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostSwap_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	x := host.Slice[float64](r, 3)
-	y := host.Slice[float64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Swap_float64(r, base, n, incX, incY, x, y, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Swap_float64(r *host.Run, base, n, incX, incY int, x, y []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:52:60000
-			result0 := place(i, n, incX)
-//line vector.go:53:60000
-			t5 := result0
-//line vector.go:52:60000
-			result02 := place(i, n, incY)
-//line vector.go:53:60000
-			t10 := result02
-//line vector.go:54:60000
-			at := t5
-//line vector.go:55:60000
-			to := t10
-//line vector.go:53:60000
-			t12 := at
-//line vector.go:53:60000
-			_ = x[t12]
-//line vector.go:54:60000
-			t14 := to
-//line vector.go:53:60000
-			_ = y[t14]
-//line vector.go:53:60000
-			t15 := y[to]
-//line vector.go:53:60000
-			t16 := x[at]
-//line vector.go:53:60000
-			x[t12] = t15
-//line vector.go:53:60000
-			y[t14] = t16
-//line vector.go:54:60000
-		}
-//line vector.go:55:60000
-		return
-//line vector.go:56:60000
-	}
-//line vector.go:57:60000
-	for threadX := range width {
-//line vector.go:58:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:59:60000
-		i := base + threadX
-//line vector.go:51:60000
-		if i < n {
-//line vector.go:52:60000
-			result0 := place(i, n, incX)
-//line vector.go:53:60000
-			t5 := result0
-//line vector.go:52:60000
-			result02 := place(i, n, incY)
-//line vector.go:53:60000
-			t10 := result02
-//line vector.go:54:60000
-			at := t5
-//line vector.go:55:60000
-			to := t10
-//line vector.go:53:60000
-			t12 := at
-//line vector.go:53:60000
-			_ = x[t12]
-//line vector.go:54:60000
-			t14 := to
-//line vector.go:53:60000
-			_ = y[t14]
-//line vector.go:53:60000
-			t15 := y[to]
-//line vector.go:53:60000
-			t16 := x[at]
-//line vector.go:53:60000
-			x[t12] = t15
-//line vector.go:53:60000
-			y[t14] = t16
-//line vector.go:54:60000
-		}
-//line vector.go:55:60000
-	}
-//line vector.go:56:60000
-}
-
-//line quern_gen.go:18210:1
-func quernPlainRot_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_rot_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostRot_float32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	c := host.Value[float32](r, 3)
-	s := host.Value[float32](r, 4)
-	x := host.Slice[float32](r, 5)
-	y := host.Slice[float32](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rot_float32(r, base, n, incX, incY, x, y, c, s, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Rot_float32(r *host.Run, base, n, incX, incY int, x, y []float32, c, s float32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:62:60000
-			result0 := place(i, n, incX)
-//line vector.go:63:60000
-			t5 := result0
-//line vector.go:62:60000
-			result02 := place(i, n, incY)
-//line vector.go:63:60000
-			t10 := result02
-//line vector.go:64:60000
-			at := t5
-//line vector.go:65:60000
-			to := t10
-//line vector.go:63:60000
-			t11 := x[at]
-//line vector.go:63:60000
-			t12 := y[to]
-//line vector.go:64:60000
-			u := t11
-//line vector.go:65:60000
-			v := t12
-//line vector.go:64:60000
-			t14 := at
-//line vector.go:64:60000
-			_ = x[t14]
-//line vector.go:65:60000
-			t16 := to
-//line vector.go:64:60000
-			_ = y[t16]
-//line vector.go:65:60000
-			t17 := c*u + s*v
-//line vector.go:66:60000
-			t18 := c*v - s*u
-//line vector.go:64:60000
-			x[t14] = t17
-//line vector.go:64:60000
-			y[t16] = t18
-//line vector.go:65:60000
-		}
-//line vector.go:66:60000
-		return
-//line vector.go:67:60000
-	}
-//line vector.go:68:60000
-	for threadX := range width {
-//line vector.go:69:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:70:60000
-		i := base + threadX
-//line vector.go:61:60000
-		if i < n {
-//line vector.go:62:60000
-			result0 := place(i, n, incX)
-//line vector.go:63:60000
-			t5 := result0
-//line vector.go:62:60000
-			result02 := place(i, n, incY)
-//line vector.go:63:60000
-			t10 := result02
-//line vector.go:64:60000
-			at := t5
-//line vector.go:65:60000
-			to := t10
-//line vector.go:63:60000
-			t11 := x[at]
-//line vector.go:63:60000
-			t12 := y[to]
-//line vector.go:64:60000
-			u := t11
-//line vector.go:65:60000
-			v := t12
-//line vector.go:64:60000
-			t14 := at
-//line vector.go:64:60000
-			_ = x[t14]
-//line vector.go:65:60000
-			t16 := to
-//line vector.go:64:60000
-			_ = y[t16]
-//line vector.go:65:60000
-			t17 := c*u + s*v
-//line vector.go:66:60000
-			t18 := c*v - s*u
-//line vector.go:64:60000
-			x[t14] = t17
-//line vector.go:64:60000
-			y[t16] = t18
-//line vector.go:65:60000
-		}
-//line vector.go:66:60000
-	}
-//line vector.go:67:60000
-}
-
-//line quern_gen.go:18342:1
-func quernPlainRot_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_rot_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostRot_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	c := host.Value[float64](r, 3)
-	s := host.Value[float64](r, 4)
-	x := host.Slice[float64](r, 5)
-	y := host.Slice[float64](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rot_float64(r, base, n, incX, incY, x, y, c, s, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Rot_float64(r *host.Run, base, n, incX, incY int, x, y []float64, c, s float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line vector.go:62:60000
-			result0 := place(i, n, incX)
-//line vector.go:63:60000
-			t5 := result0
-//line vector.go:62:60000
-			result02 := place(i, n, incY)
-//line vector.go:63:60000
-			t10 := result02
-//line vector.go:64:60000
-			at := t5
-//line vector.go:65:60000
-			to := t10
-//line vector.go:63:60000
-			t11 := x[at]
-//line vector.go:63:60000
-			t12 := y[to]
-//line vector.go:64:60000
-			u := t11
-//line vector.go:65:60000
-			v := t12
-//line vector.go:64:60000
-			t14 := at
-//line vector.go:64:60000
-			_ = x[t14]
-//line vector.go:65:60000
-			t16 := to
-//line vector.go:64:60000
-			_ = y[t16]
-//line vector.go:65:60000
-			t17 := c*u + s*v
-//line vector.go:66:60000
-			t18 := c*v - s*u
-//line vector.go:64:60000
-			x[t14] = t17
-//line vector.go:64:60000
-			y[t16] = t18
-//line vector.go:65:60000
-		}
-//line vector.go:66:60000
-		return
-//line vector.go:67:60000
-	}
-//line vector.go:68:60000
-	for threadX := range width {
-//line vector.go:69:60000
-		r.ThreadIdx.X = threadX
-//line vector.go:70:60000
-		i := base + threadX
-//line vector.go:61:60000
-		if i < n {
-//line vector.go:62:60000
-			result0 := place(i, n, incX)
-//line vector.go:63:60000
-			t5 := result0
-//line vector.go:62:60000
-			result02 := place(i, n, incY)
-//line vector.go:63:60000
-			t10 := result02
-//line vector.go:64:60000
-			at := t5
-//line vector.go:65:60000
-			to := t10
-//line vector.go:63:60000
-			t11 := x[at]
-//line vector.go:63:60000
-			t12 := y[to]
-//line vector.go:64:60000
-			u := t11
-//line vector.go:65:60000
-			v := t12
-//line vector.go:64:60000
-			t14 := at
-//line vector.go:64:60000
-			_ = x[t14]
-//line vector.go:65:60000
-			t16 := to
-//line vector.go:64:60000
-			_ = y[t16]
-//line vector.go:65:60000
-			t17 := c*u + s*v
-//line vector.go:66:60000
-			t18 := c*v - s*u
-//line vector.go:64:60000
-			x[t14] = t17
-//line vector.go:64:60000
-			y[t16] = t18
-//line vector.go:65:60000
-		}
-//line vector.go:66:60000
-	}
-//line vector.go:67:60000
-}
-
-//line quern_gen.go:18474:1
-func quernPlainAxpyCPU_float32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float32(t, v0, v1, v2, v3) })
-}
-
-func quernHostAxpyCPU_float32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	alpha := host.Value[float32](r, 1)
-	x := host.Slice[float32](r, 2)
-	y := host.Slice[float32](r, 3)
+	alpha := host.Value[T](r, 1)
+	x := host.Slice[T](r, 2)
+	y := host.Slice[T](r, 3)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * 16384
@@ -18488,62 +7929,18 @@ func quernHostAxpyCPU_float32(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AxpyCPU_float32(r, y, from, to, x, alpha)
+				quernRow1AxpyCPU[T](r, y, from, to, x, alpha)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AxpyCPU_float32(r *host.Run, y []float32, from, to int, x []float32, alpha float32) {
+func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int, x []T, alpha T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line vector.go:77:60000
-		t3 := y[from:to]
-//line vector.go:77:60000
-		t6 := x[from:to]
-//line vector.go:77:60000
-		addMultiple[float32](t3, t6, alpha)
-//line vector.go:78:60000
+		/*line vector.go:77:60000*/ t3 := y[from:to]
+		/*line vector.go:77:60000*/ t6 := x[from:to]
+		/*line vector.go:77:60000*/ addMultiple[T](t3, t6, alpha) /*line quern_gen.go:7944:1*/
 	}
-//line vector.go:79:60000
-}
-
-//line quern_gen.go:18513:1
-func quernPlainAxpyCPU_float64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_axpyCPU_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostAxpyCPU_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	alpha := host.Value[float64](r, 1)
-	x := host.Slice[float64](r, 2)
-	y := host.Slice[float64](r, 3)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		from := blockX * 16384
-		to := min(from+16384, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AxpyCPU_float64(r, y, from, to, x, alpha)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1AxpyCPU_float64(r *host.Run, y []float64, from, to int, x []float64, alpha float64) {
-	for threadX := range 1 {
-		r.ThreadIdx.X = threadX
-//line vector.go:77:60000
-		t3 := y[from:to]
-//line vector.go:77:60000
-		t6 := x[from:to]
-//line vector.go:77:60000
-		addMultiple[float64](t3, t6, alpha)
-//line vector.go:78:60000
-	}
-//line vector.go:79:60000
 }
