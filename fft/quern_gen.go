@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/fft",
-	Archive: quern_gen_zip,
-	Sum:     "d70a9eb9e0966703a9eb86b508b133f6e26e663ce5d10a6c71eb1ee4884ef4d7",
+	Archive: &quern_gen_zip,
+	Sum:     "87c78941a92d5abfe430af94ac9b36603c1988914b823a4e67b13e78316da1b4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -159,75 +159,8 @@ var (
 	quern_tile_float64            quern_gen_is_stale__run_go_generate__tile_float64            = tile[float64]
 )
 
-var quernChirpRead_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "chirpRead[float32]", Package: "quern.dev/fft", Pos: "kernels_chirp.go:19",
-	Entry: "chirpRead_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostChirpRead_float32,
-	Plain: quernPlainChirpRead_float32,
-})
-
-var quernChirpRead_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "chirpRead[float64]", Package: "quern.dev/fft", Pos: "kernels_chirp.go:19",
-	Entry: "chirpRead_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostChirpRead_float64,
-	Plain: quernPlainChirpRead_float64,
-})
+var quernChirpRead_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpRead[float32]", Code: &quernPTX, Host: quernHostChirpRead[float32], Plain: quernPlainChirpRead[float32]}}
+var quernChirpRead_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpRead[float64]", Code: &quernPTX, Host: quernHostChirpRead[float64], Plain: quernPlainChirpRead[float64]}}
 
 // LaunchChirpRead runs chirpRead on the grid g.
 //
@@ -252,51 +185,8 @@ func LaunchChirpRead[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, c c
 	return l.End()
 }
 
-var quernChirpMultiply_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "chirpMultiply[float32]", Package: "quern.dev/fft", Pos: "kernels_chirp.go:37",
-	Entry: "chirpMultiply_float32",
-	Params: []compiled.Param{
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 42},
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 58},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 42},
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 58},
-		}},
-	},
-	Host:  quernHostChirpMultiply_float32,
-	Plain: quernPlainChirpMultiply_float32,
-})
-
-var quernChirpMultiply_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "chirpMultiply[float64]", Package: "quern.dev/fft", Pos: "kernels_chirp.go:37",
-	Entry: "chirpMultiply_float64",
-	Params: []compiled.Param{
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 42},
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 58},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 42},
-			{Kind: compiled.DivideSite, File: "kernels_chirp.go", Line: 39, Col: 58},
-		}},
-	},
-	Host:  quernHostChirpMultiply_float64,
-	Plain: quernPlainChirpMultiply_float64,
-})
+var quernChirpMultiply_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpMultiply[float32]", Code: &quernPTX, Host: quernHostChirpMultiply[float32], Plain: quernPlainChirpMultiply[float32]}}
+var quernChirpMultiply_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpMultiply[float64]", Code: &quernPTX, Host: quernHostChirpMultiply[float64], Plain: quernPlainChirpMultiply[float64]}}
 
 // LaunchChirpMultiply runs chirpMultiply on the grid g.
 //
@@ -319,75 +209,8 @@ func LaunchChirpMultiply[T float32 | float64](s *gpu.Stream, g gpu.Grid, c chirp
 	return l.End()
 }
 
-var quernChirpWrite_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "chirpWrite[float32]", Package: "quern.dev/fft", Pos: "kernels_chirp.go:46",
-	Entry: "chirpWrite_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostChirpWrite_float32,
-	Plain: quernPlainChirpWrite_float32,
-})
-
-var quernChirpWrite_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "chirpWrite[float64]", Package: "quern.dev/fft", Pos: "kernels_chirp.go:46",
-	Entry: "chirpWrite_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostChirpWrite_float64,
-	Plain: quernPlainChirpWrite_float64,
-})
+var quernChirpWrite_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpWrite[float32]", Code: &quernPTX, Host: quernHostChirpWrite[float32], Plain: quernPlainChirpWrite[float32]}}
+var quernChirpWrite_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpWrite[float64]", Code: &quernPTX, Host: quernHostChirpWrite[float64], Plain: quernPlainChirpWrite[float64]}}
 
 // LaunchChirpWrite runs chirpWrite on the grid g.
 //
@@ -412,55 +235,8 @@ func LaunchChirpWrite[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, c 
 	return l.End()
 }
 
-var quernPadRead_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "padRead[float32]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:30",
-	Entry: "padRead_float32",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "r", Kind: compiled.Struct, Type: "quern.dev/fft.reading", Size: 16, Layout: "struct{Length int; Flip int}"},
-		{Name: "sign", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 36, Col: 24},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 37, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 36, Col: 24},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 37, Col: 11},
-		}},
-	},
-	Host:  quernHostPadRead_float32,
-	Plain: quernPlainPadRead_float32,
-})
-
-var quernPadRead_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "padRead[float64]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:30",
-	Entry: "padRead_float64",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "r", Kind: compiled.Struct, Type: "quern.dev/fft.reading", Size: 16, Layout: "struct{Length int; Flip int}"},
-		{Name: "sign", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 3, 9, 0, 10, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 36, Col: 24},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 37, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 36, Col: 24},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 37, Col: 11},
-		}},
-	},
-	Host:  quernHostPadRead_float64,
-	Plain: quernPlainPadRead_float64,
-})
+var quernPadRead_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "padRead[float32]", Code: &quernPTX, Host: quernHostPadRead[float32], Plain: quernPlainPadRead[float32]}}
+var quernPadRead_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "padRead[float64]", Code: &quernPTX, Host: quernHostPadRead[float64], Plain: quernPlainPadRead[float64]}}
 
 // LaunchPadRead runs padRead on the grid g.
 //
@@ -485,53 +261,8 @@ func LaunchPadRead[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ lines, r r
 	return l.End()
 }
 
-var quernPadWrite_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "padWrite[float32]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:46",
-	Entry: "padWrite_float32",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "length", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "total", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 48, Col: 16},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 48, Col: 16},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 48, Col: 34},
-		}},
-	},
-	Host:  quernHostPadWrite_float32,
-	Plain: quernPlainPadWrite_float32,
-})
-
-var quernPadWrite_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "padWrite[float64]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:46",
-	Entry: "padWrite_float64",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "length", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "total", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 3, 9, 0, 10, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 48, Col: 16},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 48, Col: 16},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 48, Col: 34},
-		}},
-	},
-	Host:  quernHostPadWrite_float64,
-	Plain: quernPlainPadWrite_float64,
-})
+var quernPadWrite_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "padWrite[float32]", Code: &quernPTX, Host: quernHostPadWrite[float32], Plain: quernPlainPadWrite[float32]}}
+var quernPadWrite_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "padWrite[float64]", Code: &quernPTX, Host: quernHostPadWrite[float64], Plain: quernPlainPadWrite[float64]}}
 
 // LaunchPadWrite runs padWrite on the grid g.
 //
@@ -556,49 +287,8 @@ func LaunchPadWrite[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ lines, le
 	return l.End()
 }
 
-var quernMultiplySpectra_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "multiplySpectra[float32]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:55",
-	Entry: "multiplySpectra_float32",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "repeat", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "y", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 57, Col: 28},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 57, Col: 28},
-		}},
-	},
-	Host:  quernHostMultiplySpectra_float32,
-	Plain: quernPlainMultiplySpectra_float32,
-})
-
-var quernMultiplySpectra_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "multiplySpectra[float64]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:55",
-	Entry: "multiplySpectra_float64",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "repeat", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-		{Name: "y", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 57, Col: 28},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 57, Col: 28},
-		}},
-	},
-	Host:  quernHostMultiplySpectra_float64,
-	Plain: quernPlainMultiplySpectra_float64,
-})
+var quernMultiplySpectra_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplySpectra[float32]", Code: &quernPTX, Host: quernHostMultiplySpectra[float32], Plain: quernPlainMultiplySpectra[float32]}}
+var quernMultiplySpectra_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplySpectra[float64]", Code: &quernPTX, Host: quernHostMultiplySpectra[float64], Plain: quernPlainMultiplySpectra[float64]}}
 
 // LaunchMultiplySpectra runs multiplySpectra on the grid g.
 //
@@ -622,71 +312,8 @@ func LaunchMultiplySpectra[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ li
 	return l.End()
 }
 
-var quernMultiplyPairs_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "multiplyPairs[float32]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:66",
-	Entry: "multiplyPairs_float32",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "repeat", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "y", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 22},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 76, Col: 33},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 20},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 43},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 22},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 76, Col: 33},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 20},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 43},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 46},
-		}},
-	},
-	Host:  quernHostMultiplyPairs_float32,
-	Plain: quernPlainMultiplyPairs_float32,
-})
-
-var quernMultiplyPairs_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "multiplyPairs[float64]", Package: "quern.dev/fft", Pos: "kernels_convolve.go:66",
-	Entry: "multiplyPairs_float64",
-	Params: []compiled.Param{
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "repeat", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-		{Name: "y", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 3, 9, 0, 10, 4, 9, 0, 10, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 22},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 76, Col: 33},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 20},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 43},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 70, Col: 22},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 76, Col: 33},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 20},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 43},
-			{Kind: compiled.DivideSite, File: "kernels_convolve.go", Line: 77, Col: 46},
-		}},
-	},
-	Host:  quernHostMultiplyPairs_float64,
-	Plain: quernPlainMultiplyPairs_float64,
-})
+var quernMultiplyPairs_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyPairs[float32]", Code: &quernPTX, Host: quernHostMultiplyPairs[float32], Plain: quernPlainMultiplyPairs[float32]}}
+var quernMultiplyPairs_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyPairs[float64]", Code: &quernPTX, Host: quernHostMultiplyPairs[float64], Plain: quernPlainMultiplyPairs[float64]}}
 
 // LaunchMultiplyPairs runs multiplyPairs on the grid g.
 //
@@ -714,211 +341,8 @@ func LaunchMultiplyPairs[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ line
 	return l.End()
 }
 
-var quernHost_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "host[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:17",
-	Entry: "host_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 74, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 75, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 76, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 80, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 82, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 84, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 89, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 91, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 95, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 98, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 37},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 17},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 45},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 116, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 117, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 119, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 123, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 125, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 126, Col: 5},
-		}},
-	},
-	Host:  quernHostHost_float32,
-	Plain: quernPlainHost_float32,
-})
-
-var quernHost_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "host[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:17",
-	Entry: "host_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 74, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 75, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 76, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 80, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 82, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 84, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 89, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 91, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 92, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 95, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 98, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 295, Col: 37},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 17},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 299, Col: 45},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 116, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 117, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 119, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 123, Col: 18},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 125, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 126, Col: 5},
-		}},
-	},
-	Host:  quernHostHost_float64,
-	Plain: quernPlainHost_float64,
-})
+var quernHost_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "host[float32]", Code: &quernPTX, Host: quernHostHost[float32], Plain: quernPlainHost[float32]}}
+var quernHost_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "host[float64]", Code: &quernPTX, Host: quernHostHost[float64], Plain: quernPlainHost[float64]}}
 
 // LaunchHost runs host on the grid g.
 //
@@ -944,203 +368,8 @@ func LaunchHost[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles in
 	return l.End()
 }
 
-var quernHostForward_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "hostForward[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:27",
-	Entry: "hostForward_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 30, Col: 32},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 171, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 41},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 30},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 185, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 189, Col: 15},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 194, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 195, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 198, Col: 4},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 200, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 201, Col: 5},
-		}},
-	},
-	Host:  quernHostHostForward_float32,
-	Plain: quernPlainHostForward_float32,
-})
-
-var quernHostForward_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "hostForward[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:27",
-	Entry: "hostForward_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-		{Name: "in", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 30, Col: 32},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 169, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 171, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 174, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 41},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 180, Col: 30},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 185, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 189, Col: 15},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 192, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 194, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 195, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 198, Col: 4},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 200, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 201, Col: 5},
-		}},
-	},
-	Host:  quernHostHostForward_float64,
-	Plain: quernPlainHostForward_float64,
-})
+var quernHostForward_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostForward[float32]", Code: &quernPTX, Host: quernHostHostForward[float32], Plain: quernPlainHostForward[float32]}}
+var quernHostForward_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostForward[float64]", Code: &quernPTX, Host: quernHostHostForward[float64], Plain: quernPlainHostForward[float64]}}
 
 // LaunchHostForward runs hostForward on the grid g.
 //
@@ -1168,209 +397,8 @@ func LaunchHostForward[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, t
 	return l.End()
 }
 
-var quernHostInverse_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "hostInverse[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:37",
-	Entry: "hostInverse_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 40, Col: 32},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 216, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 17},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 220, Col: 4},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 222, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 28},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 29},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 229, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 231, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 237, Col: 15},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 240, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 251, Col: 5},
-		}},
-	},
-	Host:  quernHostHostInverse_float32,
-	Plain: quernPlainHostInverse_float32,
-})
-
-var quernHostInverse_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "hostInverse[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:37",
-	Entry: "hostInverse_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 40, Col: 32},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 214, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 216, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 17},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 219, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 220, Col: 4},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 222, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 225, Col: 28},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 228, Col: 29},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 229, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 231, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 237, Col: 15},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 240, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 246, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 251, Col: 5},
-		}},
-	},
-	Host:  quernHostHostInverse_float64,
-	Plain: quernPlainHostInverse_float64,
-})
+var quernHostInverse_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostInverse[float32]", Code: &quernPTX, Host: quernHostHostInverse[float32], Plain: quernPlainHostInverse[float32]}}
+var quernHostInverse_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostInverse[float64]", Code: &quernPTX, Host: quernHostHostInverse[float64], Plain: quernPlainHostInverse[float64]}}
 
 // LaunchHostInverse runs hostInverse on the grid g.
 //
@@ -1398,243 +426,8 @@ func LaunchHostInverse[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, t
 	return l.End()
 }
 
-var quernHostChirp_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "hostChirp[float32]", Package: "quern.dev/fft", Pos: "kernels_host.go:48",
-	Entry: "hostChirp_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "forward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "backward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 266, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 267, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 270, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 272, Col: 4},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 275, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 276, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 346, Col: 40},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 44},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 60},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 17},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 48},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 64},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 80},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 467, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 44},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 60},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 36},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 52},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 68},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 432, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 493, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 519, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 4},
-		}},
-	},
-	Host:  quernHostHostChirp_float32,
-	Plain: quernPlainHostChirp_float32,
-})
-
-var quernHostChirp_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "hostChirp[float64]", Package: "quern.dev/fft", Pos: "kernels_host.go:48",
-	Entry: "hostChirp_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/fft.chirps", Size: 40, Layout: "struct{Lines struct{Points int; Columns int; Total int}; Chirp int; Kernel int}"},
-		{Name: "forward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "backward", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "scratch", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 58, Col: 9},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 10},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 264, Col: 23},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 266, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 267, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 270, Col: 9},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 272, Col: 4},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 275, Col: 9},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 276, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 146, Col: 17},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 155, Col: 37},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 331, Col: 39},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 337, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 338, Col: 11},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 346, Col: 40},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 12},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 347, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 357, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 360, Col: 22},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 44},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 368, Col: 60},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 30},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 369, Col: 51},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 17},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 379, Col: 40},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 381, Col: 33},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 48},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 64},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 389, Col: 80},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 390, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 400, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 409, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 410, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 411, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 467, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 469, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 472, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 475, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 477, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 44},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 419, Col: 60},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 36},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 52},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 420, Col: 68},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 20},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 34},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 55},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 421, Col: 78},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 16},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 39},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 422, Col: 62},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 432, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 435, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 442, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 450, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 451, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 452, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 453, Col: 14},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 493, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 495, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 498, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 501, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 503, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 519, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 521, Col: 33},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 524, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 527, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 529, Col: 5},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 277, Col: 21},
-			{Kind: compiled.SliceSite, File: "kernels_host.go", Line: 280, Col: 22},
-			{Kind: compiled.IndexSite, File: "kernels_host.go", Line: 284, Col: 4},
-		}},
-	},
-	Host:  quernHostHostChirp_float64,
-	Plain: quernPlainHostChirp_float64,
-})
+var quernHostChirp_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostChirp[float32]", Code: &quernPTX, Host: quernHostHostChirp[float32], Plain: quernPlainHostChirp[float32]}}
+var quernHostChirp_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostChirp[float64]", Code: &quernPTX, Host: quernHostHostChirp[float64], Plain: quernPlainHostChirp[float64]}}
 
 // LaunchHostChirp runs hostChirp on the grid g.
 //
@@ -1664,77 +457,8 @@ func LaunchHostChirp[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, til
 	return l.End()
 }
 
-var quernRealRead_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "realRead[float32]", Package: "quern.dev/fft", Pos: "kernels_real.go:40",
-	Entry: "realRead_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "r", Kind: compiled.Struct, Type: "quern.dev/fft.reading", Size: 16, Layout: "struct{Length int; Flip int}"},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostRealRead_float32,
-	Plain: quernPlainRealRead_float32,
-})
-
-var quernRealRead_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "realRead[float64]", Package: "quern.dev/fft", Pos: "kernels_real.go:40",
-	Entry: "realRead_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "r", Kind: compiled.Struct, Type: "quern.dev/fft.reading", Size: 16, Layout: "struct{Length int; Flip int}"},
-		{Name: "in", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostRealRead_float64,
-	Plain: quernPlainRealRead_float64,
-})
+var quernRealRead_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realRead[float32]", Code: &quernPTX, Host: quernHostRealRead[float32], Plain: quernPlainRealRead[float32]}}
+var quernRealRead_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realRead[float64]", Code: &quernPTX, Host: quernHostRealRead[float64], Plain: quernPlainRealRead[float64]}}
 
 // LaunchRealRead runs realRead on the grid g.
 //
@@ -1760,87 +484,8 @@ func LaunchRealRead[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ l
 	return l.End()
 }
 
-var quernRealSplit_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "realSplit[float32]", Package: "quern.dev/fft", Pos: "kernels_real.go:63",
-	Entry: "realSplit_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 70, Col: 16},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 72, Col: 29},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 70, Col: 16},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 72, Col: 29},
-		}},
-	},
-	Host:  quernHostRealSplit_float32,
-	Plain: quernPlainRealSplit_float32,
-})
-
-var quernRealSplit_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "realSplit[float64]", Package: "quern.dev/fft", Pos: "kernels_real.go:63",
-	Entry: "realSplit_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 9, 0, 10, 5, 9, 0, 10, 6, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 70, Col: 16},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 72, Col: 29},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 70, Col: 16},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 72, Col: 29},
-		}},
-	},
-	Host:  quernHostRealSplit_float64,
-	Plain: quernPlainRealSplit_float64,
-})
+var quernRealSplit_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realSplit[float32]", Code: &quernPTX, Host: quernHostRealSplit[float32], Plain: quernPlainRealSplit[float32]}}
+var quernRealSplit_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realSplit[float64]", Code: &quernPTX, Host: quernHostRealSplit[float64], Plain: quernPlainRealSplit[float64]}}
 
 // LaunchRealSplit runs realSplit on the grid g.
 //
@@ -1868,79 +513,8 @@ func LaunchRealSplit[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 	return l.End()
 }
 
-var quernRealMerge_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "realMerge[float32]", Package: "quern.dev/fft", Pos: "kernels_real.go:88",
-	Entry: "realMerge_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostRealMerge_float32,
-	Plain: quernPlainRealMerge_float32,
-})
-
-var quernRealMerge_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "realMerge[float64]", Package: "quern.dev/fft", Pos: "kernels_real.go:88",
-	Entry: "realMerge_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "roots", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 9, 0, 10, 5, 9, 0, 10, 6, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostRealMerge_float64,
-	Plain: quernPlainRealMerge_float64,
-})
+var quernRealMerge_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realMerge[float32]", Code: &quernPTX, Host: quernHostRealMerge[float32], Plain: quernPlainRealMerge[float32]}}
+var quernRealMerge_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realMerge[float64]", Code: &quernPTX, Host: quernHostRealMerge[float64], Plain: quernPlainRealMerge[float64]}}
 
 // LaunchRealMerge runs realMerge on the grid g.
 //
@@ -1968,77 +542,8 @@ func LaunchRealMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 	return l.End()
 }
 
-var quernRealWrite_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "realWrite[float32]", Package: "quern.dev/fft", Pos: "kernels_real.go:125",
-	Entry: "realWrite_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "length", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostRealWrite_float32,
-	Plain: quernPlainRealWrite_float32,
-})
-
-var quernRealWrite_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "realWrite[float64]", Package: "quern.dev/fft", Pos: "kernels_real.go:125",
-	Entry: "realWrite_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "l", Kind: compiled.Struct, Type: "quern.dev/fft.lines", Size: 24, Layout: "struct{Points int; Columns int; Total int}"},
-		{Name: "pairs", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "length", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 21, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 22, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 14},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 23, Col: 26},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 38},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 30, Col: 18},
-			{Kind: compiled.DivideSite, File: "kernels_real.go", Line: 31, Col: 4},
-		}},
-	},
-	Host:  quernHostRealWrite_float64,
-	Plain: quernPlainRealWrite_float64,
-})
+var quernRealWrite_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realWrite[float32]", Code: &quernPTX, Host: quernHostRealWrite[float32], Plain: quernPlainRealWrite[float32]}}
+var quernRealWrite_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realWrite[float64]", Code: &quernPTX, Host: quernHostRealWrite[float64], Plain: quernPlainRealWrite[float64]}}
 
 // LaunchRealWrite runs realWrite on the grid g.
 //
@@ -2064,26 +569,7 @@ func LaunchRealWrite[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 	return l.End()
 }
 
-var quernRegisters32 = gpu.NewKernel(compiled.Kernel{
-	Name: "registers32", Package: "quern.dev/fft", Pos: "kernels_registers.go:17",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-	},
-})
+var quernRegisters32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "registers32", Code: &quernPTX}}
 
 // LaunchRegisters32 runs registers32 on the grid g.
 //
@@ -2101,26 +587,7 @@ func LaunchRegisters32(s *gpu.Stream, g gpu.Grid, p pass, tables, in, out *gpu.B
 	return l.End()
 }
 
-var quernRegisters64 = gpu.NewKernel(compiled.Kernel{
-	Name: "registers64", Package: "quern.dev/fft", Pos: "kernels_registers.go:24",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-	},
-})
+var quernRegisters64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "registers64", Code: &quernPTX}}
 
 // LaunchRegisters64 runs registers64 on the grid g.
 //
@@ -2137,40 +604,8 @@ func LaunchRegisters64(s *gpu.Stream, g gpu.Grid, p pass, tables, in, out *gpu.B
 	return l.End()
 }
 
-var quernPower_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "power[float32]", Package: "quern.dev/fft", Pos: "kernels_spectrum.go:8",
-	Entry: "power_float32",
-	Params: []compiled.Param{
-		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostPower_float32,
-	Plain: quernPlainPower_float32,
-})
-
-var quernPower_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "power[float64]", Package: "quern.dev/fft", Pos: "kernels_spectrum.go:8",
-	Entry: "power_float64",
-	Params: []compiled.Param{
-		{Name: "scale", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostPower_float64,
-	Plain: quernPlainPower_float64,
-})
+var quernPower_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "power[float32]", Code: &quernPTX, Host: quernHostPower[float32], Plain: quernPlainPower[float32]}}
+var quernPower_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "power[float64]", Code: &quernPTX, Host: quernHostPower[float64], Plain: quernPlainPower[float64]}}
 
 // LaunchPower runs power on the grid g.
 //
@@ -2193,39 +628,8 @@ func LaunchPower[T float32 | float64](s *gpu.Stream, g gpu.Grid, scale T, in *gp
 	return l.End()
 }
 
-var quernPolar_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "polar[float32]", Package: "quern.dev/fft", Pos: "kernels_spectrum.go:17",
-	Entry: "polar_float32",
-	Params: []compiled.Param{
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "magnitude", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "phase", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostPolar_float32,
-	Plain: quernPlainPolar_float32,
-})
-
-var quernPolar_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "polar[float64]", Package: "quern.dev/fft", Pos: "kernels_spectrum.go:17",
-	Entry: "polar_float64",
-	Params: []compiled.Param{
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "magnitude", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "phase", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostPolar_float64,
-	Plain: quernPlainPolar_float64,
-})
+var quernPolar_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "polar[float32]", Code: &quernPTX, Host: quernHostPolar[float32], Plain: quernPlainPolar[float32]}}
+var quernPolar_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "polar[float64]", Code: &quernPTX, Host: quernHostPolar[float64], Plain: quernPlainPolar[float64]}}
 
 // LaunchPolar runs polar on the grid g.
 //
@@ -2248,83 +652,9 @@ func LaunchPolar[T float32 | float64](s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[
 	return l.End()
 }
 
-var quernRotate_uint32 = gpu.NewKernel(compiled.Kernel{
-	Name: "rotate[uint32]", Package: "quern.dev/fft", Pos: "kernels_spectrum.go:30",
-	Entry: "rotate_uint32",
-	Params: []compiled.Param{
-		{Name: "r", Kind: compiled.Struct, Type: "quern.dev/fft.rotation", Size: 48, Layout: "struct{Shape [3]int; By [3]int}"},
-		{Name: "total", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 39, Col: 13},
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 43, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels_spectrum.go", Line: 45, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 39, Col: 13},
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 43, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels_spectrum.go", Line: 45, Col: 11},
-		}},
-	},
-	Host:  quernHostRotate_uint32,
-	Plain: quernPlainRotate_uint32,
-})
-
-var quernRotate_uint64 = gpu.NewKernel(compiled.Kernel{
-	Name: "rotate[uint64]", Package: "quern.dev/fft", Pos: "kernels_spectrum.go:30",
-	Entry: "rotate_uint64",
-	Params: []compiled.Param{
-		{Name: "r", Kind: compiled.Struct, Type: "quern.dev/fft.rotation", Size: 48, Layout: "struct{Shape [3]int; By [3]int}"},
-		{Name: "total", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 39, Col: 13},
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 43, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels_spectrum.go", Line: 45, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 39, Col: 13},
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 43, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels_spectrum.go", Line: 45, Col: 11},
-		}},
-	},
-	Host:  quernHostRotate_uint64,
-	Plain: quernPlainRotate_uint64,
-})
-
-var quernRotate_2_uint64 = gpu.NewKernel(compiled.Kernel{
-	Name: "rotate[[2]uint64]", Package: "quern.dev/fft", Pos: "kernels_spectrum.go:30",
-	Entry: "rotate_2_uint64",
-	Params: []compiled.Param{
-		{Name: "r", Kind: compiled.Struct, Type: "quern.dev/fft.rotation", Size: 48, Layout: "struct{Shape [3]int; By [3]int}"},
-		{Name: "total", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "[2]uint64", Size: 16, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "[2]uint64", Size: 16},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 39, Col: 13},
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 43, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels_spectrum.go", Line: 45, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 39, Col: 13},
-			{Kind: compiled.DivideSite, File: "kernels_spectrum.go", Line: 43, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels_spectrum.go", Line: 45, Col: 11},
-		}},
-	},
-	Host:  quernHostRotate_2_uint64,
-	Plain: quernPlainRotate_2_uint64,
-})
+var quernRotate_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotate[uint32]", Code: &quernPTX, Host: quernHostRotate[uint32], Plain: quernPlainRotate[uint32]}}
+var quernRotate_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotate[uint64]", Code: &quernPTX, Host: quernHostRotate[uint64], Plain: quernPlainRotate[uint64]}}
+var quernRotate_2_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotate[[2]uint64]", Code: &quernPTX, Host: quernHostRotate_2_uint64, Plain: quernPlainRotate_2_uint64}}
 
 // LaunchRotate runs rotate on the grid g.
 //
@@ -2350,49 +680,8 @@ func LaunchRotate[E uint32 | uint64 | [2]uint64](s *gpu.Stream, g gpu.Grid, r ro
 	return l.End()
 }
 
-var quernTile_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "tile[float32]", Package: "quern.dev/fft", Pos: "kernels_tile.go:15",
-	Entry: "tile_float32",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-	},
-})
-
-var quernTile_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "tile[float64]", Package: "quern.dev/fft", Pos: "kernels_tile.go:15",
-	Entry: "tile_float64",
-	Params: []compiled.Param{
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/fft.pass", Size: 216, Layout: "struct{In int; Out int; Levels [5]struct{Count int; In int; Out int}; Blocks int; N int32; Tile int32; Radices uint64; Steps int32; Roots int32; Twist int32; Coarse int32; Fine int32; Shift int32; ReadColumns bool; WriteColumns bool; Sign float64; ScaleX float64; ScaleY float64}"},
-		{Name: "tables", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 10, 1, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 133, Col: 12},
-			{Kind: compiled.DivideSite, File: "kernels_tile.go", Line: 140, Col: 14},
-		}},
-	},
-})
+var quernTile_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tile[float32]", Code: &quernPTX}}
+var quernTile_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tile[float64]", Code: &quernPTX}}
 
 // LaunchTile runs tile on the grid g.
 //
@@ -2418,17 +707,17 @@ func LaunchTile[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tables, 
 	return l.End()
 }
 
-func quernPlainChirpRead_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_chirpRead_float32(t, v0, v1, v2, v3, v4) })
+func quernPlainChirpRead[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
+	host6.Plain(r, func(t kernel.Thread) { chirpRead[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostChirpRead_float32(r *host6.Run) {
+func quernHostChirpRead[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	c := host6.Value[chirps](r, 1)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 2)
-	in := host6.Slice[kernel.Vec2[float32]](r, 3)
-	out := host6.Slice[kernel.Vec2[float32]](r, 4)
+	tables := host6.Slice[kernel.Vec2[T]](r, 2)
+	in := host6.Slice[kernel.Vec2[T]](r, 3)
+	out := host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2438,14 +727,14 @@ func quernHostChirpRead_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpRead_float32(r, base, c, &p, in, tables, out, width)
+				quernRow1ChirpRead[T](r, base, c, &p, in, tables, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ChirpRead_float32(r *host6.Run, base int, c chirps, p *pass, in, tables, out []kernel.Vec2[float32], width int) {
+func quernRow1ChirpRead[T float32 | float64](r *host6.Run, base int, c chirps, p *pass, in []kernel.Vec2[T], tables []kernel.Vec2[T], out []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
 		count := min(c.Lines.Total-base, width)
 		if count <= 0 {
@@ -2456,24 +745,19 @@ func quernRow1ChirpRead_float32(r *host6.Run, base int, c chirps, p *pass, in, t
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_chirp.go:24
-				point, _, in2, _ := c.Lines.locate(*p, 0, i)
+				/*line kernels_chirp.go:24*/ point, _, in2, _ := c.Lines.locate(*p, 0, i)
 				point2 := point
 				at := in2
-//line kernels_chirp.go:25
-				v := kernel.Vec2[float32]{}
+				/*line kernels_chirp.go:25*/ v := kernel.Vec2[T]{}
 				if point2 < int(p.N) {
 					v = in[at+point2*p.In]
-					v.Y *= float32(p.Sign)
+					v.Y *= T(p.Sign)
 					t7 := v
-//line kernels_chirp.go:29
-					t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:29
-					result0 := multiply[float32](t7, t8)
+					/*line kernels_chirp.go:29*/ t8 := tables[c.Chirp+point2]
+					/*line kernels_chirp.go:29*/ result0 := multiply[T](t7, t8)
 					v = result0
 				}
-//line kernels_chirp.go:31
-				row[threadX] = v
+				/*line kernels_chirp.go:31*/ row[threadX] = v
 			}
 			return
 		}
@@ -2481,128 +765,34 @@ func quernRow1ChirpRead_float32(r *host6.Run, base int, c chirps, p *pass, in, t
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels_chirp.go:21
-		if i >= c.Lines.Total {
+		/*line kernels_chirp.go:21*/ if i >= c.Lines.Total {
 			continue
 		}
 		point, _, in2, _ := c.Lines.locate(*p, 0, i)
 		point2 := point
 		at := in2
-//line kernels_chirp.go:25
-		v := kernel.Vec2[float32]{}
+		/*line kernels_chirp.go:25*/ v := kernel.Vec2[T]{}
 		if point2 < int(p.N) {
 			v = in[at+point2*p.In]
-			v.Y *= float32(p.Sign)
+			v.Y *= T(p.Sign)
 			t7 := v
-//line kernels_chirp.go:29
-			t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:29
-			result0 := multiply[float32](t7, t8)
+			/*line kernels_chirp.go:29*/ t8 := tables[c.Chirp+point2]
+			/*line kernels_chirp.go:29*/ result0 := multiply[T](t7, t8)
 			v = result0
 		}
-//line kernels_chirp.go:31
-		out[i] = v
-	}
+		/*line kernels_chirp.go:31*/ out[i] = v
+	} /*line quern_gen.go:784:1*/
 }
 
-//line quern_gen.go:2509:1
-func quernPlainChirpRead_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_chirpRead_float64(t, v0, v1, v2, v3, v4) })
+func quernPlainChirpMultiply[T float32 | float64](r *host6.Run) {
+	v0, v1, v2 := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[T]](r, 1), host6.Slice[kernel.Vec2[T]](r, 2)
+	host6.Plain(r, func(t kernel.Thread) { chirpMultiply[T](t, v0, v1, v2) })
 }
 
-func quernHostChirpRead_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	c := host6.Value[chirps](r, 1)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 2)
-	in := host6.Slice[kernel.Vec2[float64]](r, 3)
-	out := host6.Slice[kernel.Vec2[float64]](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpRead_float64(r, base, c, &p, in, tables, out, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1ChirpRead_float64(r *host6.Run, base int, c chirps, p *pass, in, tables, out []kernel.Vec2[float64], width int) {
-	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
-		count := min(c.Lines.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_chirp.go:24
-				point, _, in2, _ := c.Lines.locate(*p, 0, i)
-				point2 := point
-				at := in2
-//line kernels_chirp.go:25
-				v := kernel.Vec2[float64]{}
-				if point2 < int(p.N) {
-					v = in[at+point2*p.In]
-					v.Y *= float64(p.Sign)
-					t7 := v
-//line kernels_chirp.go:29
-					t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:29
-					result0 := multiply[float64](t7, t8)
-					v = result0
-				}
-//line kernels_chirp.go:31
-				row[threadX] = v
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line kernels_chirp.go:21
-		if i >= c.Lines.Total {
-			continue
-		}
-		point, _, in2, _ := c.Lines.locate(*p, 0, i)
-		point2 := point
-		at := in2
-//line kernels_chirp.go:25
-		v := kernel.Vec2[float64]{}
-		if point2 < int(p.N) {
-			v = in[at+point2*p.In]
-			v.Y *= float64(p.Sign)
-			t7 := v
-//line kernels_chirp.go:29
-			t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:29
-			result0 := multiply[float64](t7, t8)
-			v = result0
-		}
-//line kernels_chirp.go:31
-		out[i] = v
-	}
-}
-
-//line quern_gen.go:2597:1
-func quernPlainChirpMultiply_float32(r *host6.Run) {
-	v0, v1, v2 := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2)
-	host6.Plain(r, func(t kernel.Thread) { quern_chirpMultiply_float32(t, v0, v1, v2) })
-}
-
-func quernHostChirpMultiply_float32(r *host6.Run) {
+func quernHostChirpMultiply[T float32 | float64](r *host6.Run) {
 	c := host6.Value[chirps](r, 0)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 1)
-	x := host6.Slice[kernel.Vec2[float32]](r, 2)
+	tables := host6.Slice[kernel.Vec2[T]](r, 1)
+	x := host6.Slice[kernel.Vec2[T]](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2612,14 +802,14 @@ func quernHostChirpMultiply_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpMultiply_float32(r, base, c, x, tables, width)
+				quernRow1ChirpMultiply[T](r, base, c, x, tables, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ChirpMultiply_float32(r *host6.Run, base int, c chirps, x, tables []kernel.Vec2[float32], width int) {
+func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirps, x []kernel.Vec2[T], tables []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
 		count := min(c.Lines.Total-base, width)
 		if count <= 0 {
@@ -2630,12 +820,9 @@ func quernRow1ChirpMultiply_float32(r *host6.Run, base int, c chirps, x, tables 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_chirp.go:39
-				t1 := row[threadX]
-//line kernels_chirp.go:39
-				t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
-//line kernels_chirp.go:39
-				result0 := multiply[float32](t1, t2)
+				/*line kernels_chirp.go:39*/ t1 := row[threadX]
+				/*line kernels_chirp.go:39*/ t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
+				/*line kernels_chirp.go:39*/ result0 := multiply[T](t1, t2)
 				row[threadX] = result0
 			}
 			return
@@ -2644,95 +831,26 @@ func quernRow1ChirpMultiply_float32(r *host6.Run, base int, c chirps, x, tables 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels_chirp.go:38
-		if i < c.Lines.Total {
+		/*line kernels_chirp.go:38*/ if i < c.Lines.Total {
 			t1 := x[i]
-//line kernels_chirp.go:39
-			t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
-//line kernels_chirp.go:39
-			result0 := multiply[float32](t1, t2)
-//line kernels_chirp.go:39
-			x[i] = result0
+			/*line kernels_chirp.go:39*/ t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
+			/*line kernels_chirp.go:39*/ result0 := multiply[T](t1, t2)
+			/*line kernels_chirp.go:39*/ x[i] = result0
 		}
-	}
+	} /*line quern_gen.go:840:1*/
 }
 
-//line quern_gen.go:2661:1
-func quernPlainChirpMultiply_float64(r *host6.Run) {
-	v0, v1, v2 := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2)
-	host6.Plain(r, func(t kernel.Thread) { quern_chirpMultiply_float64(t, v0, v1, v2) })
+func quernPlainChirpWrite[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
+	host6.Plain(r, func(t kernel.Thread) { chirpWrite[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostChirpMultiply_float64(r *host6.Run) {
-	c := host6.Value[chirps](r, 0)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 1)
-	x := host6.Slice[kernel.Vec2[float64]](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpMultiply_float64(r, base, c, x, tables, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1ChirpMultiply_float64(r *host6.Run, base int, c chirps, x, tables []kernel.Vec2[float64], width int) {
-	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
-		count := min(c.Lines.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(x)-base {
-			row := x[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_chirp.go:39
-				t1 := row[threadX]
-//line kernels_chirp.go:39
-				t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
-//line kernels_chirp.go:39
-				result0 := multiply[float64](t1, t2)
-				row[threadX] = result0
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line kernels_chirp.go:38
-		if i < c.Lines.Total {
-			t1 := x[i]
-//line kernels_chirp.go:39
-			t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
-//line kernels_chirp.go:39
-			result0 := multiply[float64](t1, t2)
-//line kernels_chirp.go:39
-			x[i] = result0
-		}
-	}
-}
-
-//line quern_gen.go:2725:1
-func quernPlainChirpWrite_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_chirpWrite_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostChirpWrite_float32(r *host6.Run) {
+func quernHostChirpWrite[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	c := host6.Value[chirps](r, 1)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 2)
-	in := host6.Slice[kernel.Vec2[float32]](r, 3)
-	out := host6.Slice[kernel.Vec2[float32]](r, 4)
+	tables := host6.Slice[kernel.Vec2[T]](r, 2)
+	in := host6.Slice[kernel.Vec2[T]](r, 3)
+	out := host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2742,14 +860,14 @@ func quernHostChirpWrite_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpWrite_float32(r, base, c, &p, in, tables, out, width)
+				quernRow1ChirpWrite[T](r, base, c, &p, in, tables, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ChirpWrite_float32(r *host6.Run, base int, c chirps, p *pass, in, tables, out []kernel.Vec2[float32], width int) {
+func quernRow1ChirpWrite[T float32 | float64](r *host6.Run, base int, c chirps, p *pass, in []kernel.Vec2[T], tables []kernel.Vec2[T], out []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
 		count := min(c.Lines.Total-base, width)
 		if count <= 0 {
@@ -2760,20 +878,15 @@ func quernRow1ChirpWrite_float32(r *host6.Run, base int, c chirps, p *pass, in, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_chirp.go:51
-				point, _, _, out2 := c.Lines.locate(*p, 0, i)
+				/*line kernels_chirp.go:51*/ point, _, _, out2 := c.Lines.locate(*p, 0, i)
 				point2 := point
 				at := out2
-//line kernels_chirp.go:52
-				if point2 < int(p.N) {
+				/*line kernels_chirp.go:52*/ if point2 < int(p.N) {
 					t7 := row[threadX]
-//line kernels_chirp.go:53
-					t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:53
-					result0 := multiply[float32](t7, t8)
+					/*line kernels_chirp.go:53*/ t8 := tables[c.Chirp+point2]
+					/*line kernels_chirp.go:53*/ result0 := multiply[T](t7, t8)
 					v := result0
-//line kernels_chirp.go:54
-					out[at+point2*p.Out] = kernel.Vec2[float32]{X: v.X * float32(p.ScaleX), Y: v.Y * float32(p.ScaleY)}
+					/*line kernels_chirp.go:54*/ out[at+point2*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
 				}
 			}
 			return
@@ -2782,121 +895,33 @@ func quernRow1ChirpWrite_float32(r *host6.Run, base int, c chirps, p *pass, in, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels_chirp.go:48
-		if i >= c.Lines.Total {
+		/*line kernels_chirp.go:48*/ if i >= c.Lines.Total {
 			continue
 		}
 		point, _, _, out2 := c.Lines.locate(*p, 0, i)
 		point2 := point
 		at := out2
-//line kernels_chirp.go:52
-		if point2 < int(p.N) {
+		/*line kernels_chirp.go:52*/ if point2 < int(p.N) {
 			t7 := in[i]
-//line kernels_chirp.go:53
-			t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:53
-			result0 := multiply[float32](t7, t8)
+			/*line kernels_chirp.go:53*/ t8 := tables[c.Chirp+point2]
+			/*line kernels_chirp.go:53*/ result0 := multiply[T](t7, t8)
 			v := result0
-//line kernels_chirp.go:54
-			out[at+point2*p.Out] = kernel.Vec2[float32]{X: v.X * float32(p.ScaleX), Y: v.Y * float32(p.ScaleY)}
+			/*line kernels_chirp.go:54*/ out[at+point2*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
 		}
-	}
+	} /*line quern_gen.go:911:1*/
 }
 
-//line quern_gen.go:2807:1
-func quernPlainChirpWrite_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_chirpWrite_float64(t, v0, v1, v2, v3, v4) })
+func quernPlainPadRead[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
+	host6.Plain(r, func(t kernel.Thread) { padRead[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostChirpWrite_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	c := host6.Value[chirps](r, 1)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 2)
-	in := host6.Slice[kernel.Vec2[float64]](r, 3)
-	out := host6.Slice[kernel.Vec2[float64]](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpWrite_float64(r, base, c, &p, in, tables, out, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1ChirpWrite_float64(r *host6.Run, base int, c chirps, p *pass, in, tables, out []kernel.Vec2[float64], width int) {
-	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
-		count := min(c.Lines.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(in)-base {
-			row := in[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_chirp.go:51
-				point, _, _, out2 := c.Lines.locate(*p, 0, i)
-				point2 := point
-				at := out2
-//line kernels_chirp.go:52
-				if point2 < int(p.N) {
-					t7 := row[threadX]
-//line kernels_chirp.go:53
-					t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:53
-					result0 := multiply[float64](t7, t8)
-					v := result0
-//line kernels_chirp.go:54
-					out[at+point2*p.Out] = kernel.Vec2[float64]{X: v.X * float64(p.ScaleX), Y: v.Y * float64(p.ScaleY)}
-				}
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line kernels_chirp.go:48
-		if i >= c.Lines.Total {
-			continue
-		}
-		point, _, _, out2 := c.Lines.locate(*p, 0, i)
-		point2 := point
-		at := out2
-//line kernels_chirp.go:52
-		if point2 < int(p.N) {
-			t7 := in[i]
-//line kernels_chirp.go:53
-			t8 := tables[c.Chirp+point2]
-//line kernels_chirp.go:53
-			result0 := multiply[float64](t7, t8)
-			v := result0
-//line kernels_chirp.go:54
-			out[at+point2*p.Out] = kernel.Vec2[float64]{X: v.X * float64(p.ScaleX), Y: v.Y * float64(p.ScaleY)}
-		}
-	}
-}
-
-//line quern_gen.go:2889:1
-func quernPlainPadRead_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_padRead_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPadRead_float32(r *host6.Run) {
+func quernHostPadRead[T float32 | float64](r *host6.Run) {
 	l := host6.Value[lines](r, 0)
 	r2 := host6.Value[reading](r, 1)
 	sign := host6.Value[float64](r, 2)
-	in := host6.Slice[kernel.Vec2[float32]](r, 3)
-	out := host6.Slice[kernel.Vec2[float32]](r, 4)
+	in := host6.Slice[kernel.Vec2[T]](r, 3)
+	out := host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2906,14 +931,14 @@ func quernHostPadRead_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PadRead_float32(r, base, l, r2, in, sign, out, width)
+				quernRow1PadRead[T](r, base, l, r2, in, sign, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PadRead_float32(r *host6.Run, base int, l lines, r2 reading, in []kernel.Vec2[float32], sign float64, out []kernel.Vec2[float32], width int) {
+func quernRow1PadRead[T float32 | float64](r *host6.Run, base int, l lines, r2 reading, in []kernel.Vec2[T], sign float64, out []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -2924,187 +949,50 @@ func quernRow1PadRead_float32(r *host6.Run, base int, l lines, r2 reading, in []
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_convolve.go:35:10000
-				v := kernel.Vec2[float32]{}
-//line kernels_convolve.go:36:10000
-				t1 := i % l.Points
-//line kernels_convolve.go:36:10000
-				j, ok := r2.index(t1)
-//line kernels_convolve.go:37:10000
-				j2 := j
-//line kernels_convolve.go:38:10000
-				ok2 := ok
-//line kernels_convolve.go:39:10000
-				if ok2 {
-//line kernels_convolve.go:37:10000
-					v = in[i/l.Points*r2.Length+j2]
-//line kernels_convolve.go:38:10000
-					v.Y *= float32(sign)
-//line kernels_convolve.go:39:10000
+				/*line kernels_convolve.go:35:10000*/ v := kernel.Vec2[T]{}
+				/*line kernels_convolve.go:36:10000*/ t1 := i % l.Points
+				/*line kernels_convolve.go:36:10000*/ j, ok := r2.index(t1)
+				/*line kernels_convolve.go:37:10000*/ j2 := j
+				/*line kernels_convolve.go:38:10000*/ ok2 := ok
+				/*line kernels_convolve.go:39:10000*/ if ok2 {
+					/*line kernels_convolve.go:37:10000*/ v = in[i/l.Points*r2.Length+j2]
+					/*line kernels_convolve.go:38:10000*/ v.Y *= T(sign) /*line quern_gen.go:959:1*/
 				}
-//line kernels_convolve.go:40:10000
-				row[threadX] = v
-//line kernels_convolve.go:41:10000
+				/*line kernels_convolve.go:40:10000*/ row[threadX] = v /*line quern_gen.go:961:1*/
 			}
-//line kernels_convolve.go:42:10000
-			return
-//line kernels_convolve.go:43:10000
+			/*line kernels_convolve.go:42:10000*/ return /*line quern_gen.go:963:1*/
 		}
-//line kernels_convolve.go:44:10000
 	}
-//line kernels_convolve.go:45:10000
-	for threadX := range width {
-//line kernels_convolve.go:46:10000
-		r.ThreadIdx.X = threadX
-//line kernels_convolve.go:47:10000
-		i := base + threadX
-//line kernels_convolve.go:32:10000
-		if i >= l.Total {
-//line kernels_convolve.go:33:10000
-			continue
-//line kernels_convolve.go:34:10000
+	/*line kernels_convolve.go:45:10000*/ for threadX := range width {
+		/*line kernels_convolve.go:46:10000*/ r.ThreadIdx.X = threadX
+		/*line kernels_convolve.go:47:10000*/ i := base + threadX
+		/*line kernels_convolve.go:32:10000*/ if i >= l.Total {
+			/*line kernels_convolve.go:33:10000*/ continue /*line quern_gen.go:970:1*/
 		}
-//line kernels_convolve.go:35:10000
-		v := kernel.Vec2[float32]{}
-//line kernels_convolve.go:36:10000
-		t1 := i % l.Points
-//line kernels_convolve.go:36:10000
-		j, ok := r2.index(t1)
-//line kernels_convolve.go:37:10000
-		j2 := j
-//line kernels_convolve.go:38:10000
-		ok2 := ok
-//line kernels_convolve.go:39:10000
-		if ok2 {
-//line kernels_convolve.go:37:10000
-			v = in[i/l.Points*r2.Length+j2]
-//line kernels_convolve.go:38:10000
-			v.Y *= float32(sign)
-//line kernels_convolve.go:39:10000
+		/*line kernels_convolve.go:35:10000*/ v := kernel.Vec2[T]{}
+		/*line kernels_convolve.go:36:10000*/ t1 := i % l.Points
+		/*line kernels_convolve.go:36:10000*/ j, ok := r2.index(t1)
+		/*line kernels_convolve.go:37:10000*/ j2 := j
+		/*line kernels_convolve.go:38:10000*/ ok2 := ok
+		/*line kernels_convolve.go:39:10000*/ if ok2 {
+			/*line kernels_convolve.go:37:10000*/ v = in[i/l.Points*r2.Length+j2]
+			/*line kernels_convolve.go:38:10000*/ v.Y *= T(sign) /*line quern_gen.go:979:1*/
 		}
-//line kernels_convolve.go:40:10000
-		out[i] = v
-//line kernels_convolve.go:41:10000
-	}
-//line kernels_convolve.go:42:10000
-}
-
-//line quern_gen.go:2993:1
-func quernPlainPadRead_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_padRead_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPadRead_float64(r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	r2 := host6.Value[reading](r, 1)
-	sign := host6.Value[float64](r, 2)
-	in := host6.Slice[kernel.Vec2[float64]](r, 3)
-	out := host6.Slice[kernel.Vec2[float64]](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PadRead_float64(r, base, l, r2, in, sign, out, width)
-			}
-		}
+		/*line kernels_convolve.go:40:10000*/ out[i] = v /*line quern_gen.go:981:1*/
 	}
 }
 
-//go:noinline
-func quernRow1PadRead_float64(r *host6.Run, base int, l lines, r2 reading, in []kernel.Vec2[float64], sign float64, out []kernel.Vec2[float64], width int) {
-	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
-		count := min(l.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_convolve.go:35:10000
-				v := kernel.Vec2[float64]{}
-//line kernels_convolve.go:36:10000
-				t1 := i % l.Points
-//line kernels_convolve.go:36:10000
-				j, ok := r2.index(t1)
-//line kernels_convolve.go:37:10000
-				j2 := j
-//line kernels_convolve.go:38:10000
-				ok2 := ok
-//line kernels_convolve.go:39:10000
-				if ok2 {
-//line kernels_convolve.go:37:10000
-					v = in[i/l.Points*r2.Length+j2]
-//line kernels_convolve.go:38:10000
-					v.Y *= float64(sign)
-//line kernels_convolve.go:39:10000
-				}
-//line kernels_convolve.go:40:10000
-				row[threadX] = v
-//line kernels_convolve.go:41:10000
-			}
-//line kernels_convolve.go:42:10000
-			return
-//line kernels_convolve.go:43:10000
-		}
-//line kernels_convolve.go:44:10000
-	}
-//line kernels_convolve.go:45:10000
-	for threadX := range width {
-//line kernels_convolve.go:46:10000
-		r.ThreadIdx.X = threadX
-//line kernels_convolve.go:47:10000
-		i := base + threadX
-//line kernels_convolve.go:32:10000
-		if i >= l.Total {
-//line kernels_convolve.go:33:10000
-			continue
-//line kernels_convolve.go:34:10000
-		}
-//line kernels_convolve.go:35:10000
-		v := kernel.Vec2[float64]{}
-//line kernels_convolve.go:36:10000
-		t1 := i % l.Points
-//line kernels_convolve.go:36:10000
-		j, ok := r2.index(t1)
-//line kernels_convolve.go:37:10000
-		j2 := j
-//line kernels_convolve.go:38:10000
-		ok2 := ok
-//line kernels_convolve.go:39:10000
-		if ok2 {
-//line kernels_convolve.go:37:10000
-			v = in[i/l.Points*r2.Length+j2]
-//line kernels_convolve.go:38:10000
-			v.Y *= float64(sign)
-//line kernels_convolve.go:39:10000
-		}
-//line kernels_convolve.go:40:10000
-		out[i] = v
-//line kernels_convolve.go:41:10000
-	}
-//line kernels_convolve.go:42:10000
+func quernPlainPadWrite[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
+	host6.Plain(r, func(t kernel.Thread) { padWrite[T](t, v0, v1, v2, v3, v4) })
 }
 
-//line quern_gen.go:3097:1
-func quernPlainPadWrite_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_padWrite_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPadWrite_float32(r *host6.Run) {
+func quernHostPadWrite[T float32 | float64](r *host6.Run) {
 	l := host6.Value[lines](r, 0)
 	length := host6.Value[int](r, 1)
 	total := host6.Value[int](r, 2)
-	in := host6.Slice[kernel.Vec2[float32]](r, 3)
-	out := host6.Slice[kernel.Vec2[float32]](r, 4)
+	in := host6.Slice[kernel.Vec2[T]](r, 3)
+	out := host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3114,14 +1002,14 @@ func quernHostPadWrite_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PadWrite_float32(r, base, total, out, in, length, l, width)
+				quernRow1PadWrite[T](r, base, total, out, in, length, l, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PadWrite_float32(r *host6.Run, base, total int, out, in []kernel.Vec2[float32], length int, l lines, width int) {
+func quernRow1PadWrite[T float32 | float64](r *host6.Run, base int, total int, out []kernel.Vec2[T], in []kernel.Vec2[T], length int, l lines, width int) {
 	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
 		count := min(total-base, width)
 		if count <= 0 {
@@ -3132,110 +1020,30 @@ func quernRow1PadWrite_float32(r *host6.Run, base, total int, out, in []kernel.V
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_convolve.go:48:10000
-				row[threadX] = in[i/length*l.Points+i%length]
-//line kernels_convolve.go:49:10000
+				/*line kernels_convolve.go:48:10000*/ row[threadX] = in[i/length*l.Points+i%length] /*line quern_gen.go:1023:1*/
 			}
-//line kernels_convolve.go:50:10000
-			return
-//line kernels_convolve.go:51:10000
+			/*line kernels_convolve.go:50:10000*/ return /*line quern_gen.go:1025:1*/
 		}
-//line kernels_convolve.go:52:10000
 	}
-//line kernels_convolve.go:53:10000
-	for threadX := range width {
-//line kernels_convolve.go:54:10000
-		r.ThreadIdx.X = threadX
-//line kernels_convolve.go:55:10000
-		i := base + threadX
-//line kernels_convolve.go:47:10000
-		if i < total {
-//line kernels_convolve.go:48:10000
-			out[i] = in[i/length*l.Points+i%length]
-//line kernels_convolve.go:49:10000
-		}
-//line kernels_convolve.go:50:10000
-	}
-//line kernels_convolve.go:51:10000
-}
-
-//line quern_gen.go:3163:1
-func quernPlainPadWrite_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4)
-	host6.Plain(r, func(t kernel.Thread) { quern_padWrite_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPadWrite_float64(r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	length := host6.Value[int](r, 1)
-	total := host6.Value[int](r, 2)
-	in := host6.Slice[kernel.Vec2[float64]](r, 3)
-	out := host6.Slice[kernel.Vec2[float64]](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PadWrite_float64(r, base, total, out, in, length, l, width)
-			}
+	/*line kernels_convolve.go:53:10000*/ for threadX := range width {
+		/*line kernels_convolve.go:54:10000*/ r.ThreadIdx.X = threadX
+		/*line kernels_convolve.go:55:10000*/ i := base + threadX
+		/*line kernels_convolve.go:47:10000*/ if i < total {
+			/*line kernels_convolve.go:48:10000*/ out[i] = in[i/length*l.Points+i%length] /*line quern_gen.go:1032:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1PadWrite_float64(r *host6.Run, base, total int, out, in []kernel.Vec2[float64], length int, l lines, width int) {
-	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
-		count := min(total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_convolve.go:48:10000
-				row[threadX] = in[i/length*l.Points+i%length]
-//line kernels_convolve.go:49:10000
-			}
-//line kernels_convolve.go:50:10000
-			return
-//line kernels_convolve.go:51:10000
-		}
-//line kernels_convolve.go:52:10000
-	}
-//line kernels_convolve.go:53:10000
-	for threadX := range width {
-//line kernels_convolve.go:54:10000
-		r.ThreadIdx.X = threadX
-//line kernels_convolve.go:55:10000
-		i := base + threadX
-//line kernels_convolve.go:47:10000
-		if i < total {
-//line kernels_convolve.go:48:10000
-			out[i] = in[i/length*l.Points+i%length]
-//line kernels_convolve.go:49:10000
-		}
-//line kernels_convolve.go:50:10000
-	}
-//line kernels_convolve.go:51:10000
+func quernPlainMultiplySpectra[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3)
+	host6.Plain(r, func(t kernel.Thread) { multiplySpectra[T](t, v0, v1, v2, v3) })
 }
 
-//line quern_gen.go:3229:1
-func quernPlainMultiplySpectra_float32(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_multiplySpectra_float32(t, v0, v1, v2, v3) })
-}
-
-func quernHostMultiplySpectra_float32(r *host6.Run) {
+func quernHostMultiplySpectra[T float32 | float64](r *host6.Run) {
 	l := host6.Value[lines](r, 0)
 	repeat := host6.Value[int](r, 1)
-	x := host6.Slice[kernel.Vec2[float32]](r, 2)
-	y := host6.Slice[kernel.Vec2[float32]](r, 3)
+	x := host6.Slice[kernel.Vec2[T]](r, 2)
+	y := host6.Slice[kernel.Vec2[T]](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3245,14 +1053,14 @@ func quernHostMultiplySpectra_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplySpectra_float32(r, base, l, x, y, repeat, width)
+				quernRow1MultiplySpectra[T](r, base, l, x, y, repeat, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplySpectra_float32(r *host6.Run, base int, l lines, x, y []kernel.Vec2[float32], repeat, width int) {
+func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lines, x []kernel.Vec2[T], y []kernel.Vec2[T], repeat int, width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -3263,131 +1071,38 @@ func quernRow1MultiplySpectra_float32(r *host6.Run, base int, l lines, x, y []ke
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_convolve.go:57:10000
-				t1 := row[threadX]
-//line kernels_convolve.go:57:10000
-				t2 := y[i%repeat]
-//line kernels_convolve.go:57:10000
-				result0 := multiply[float32](t1, t2)
-//line kernels_convolve.go:58:10000
-				row[threadX] = result0
-//line kernels_convolve.go:59:10000
+				/*line kernels_convolve.go:57:10000*/ t1 := row[threadX]
+				/*line kernels_convolve.go:57:10000*/ t2 := y[i%repeat]
+				/*line kernels_convolve.go:57:10000*/ result0 := multiply[T](t1, t2)
+				/*line kernels_convolve.go:58:10000*/ row[threadX] = result0 /*line quern_gen.go:1077:1*/
 			}
-//line kernels_convolve.go:60:10000
-			return
-//line kernels_convolve.go:61:10000
+			/*line kernels_convolve.go:60:10000*/ return /*line quern_gen.go:1079:1*/
 		}
-//line kernels_convolve.go:62:10000
 	}
-//line kernels_convolve.go:63
-	for threadX := range width {
+	/*line kernels_convolve.go:63*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels_convolve.go:56:10000
-		if i < l.Total {
-//line kernels_convolve.go:57:10000
-			t1 := x[i]
-//line kernels_convolve.go:57:10000
-			t2 := y[i%repeat]
-//line kernels_convolve.go:57:10000
-			result0 := multiply[float32](t1, t2)
-//line kernels_convolve.go:57:10000
-			x[i] = result0
-//line kernels_convolve.go:58:10000
-		}
-//line kernels_convolve.go:59:10000
-	}
-//line kernels_convolve.go:60:10000
-}
-
-//line quern_gen.go:3304:1
-func quernPlainMultiplySpectra_float64(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_multiplySpectra_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostMultiplySpectra_float64(r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	repeat := host6.Value[int](r, 1)
-	x := host6.Slice[kernel.Vec2[float64]](r, 2)
-	y := host6.Slice[kernel.Vec2[float64]](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplySpectra_float64(r, base, l, x, y, repeat, width)
-			}
+		/*line kernels_convolve.go:56:10000*/ if i < l.Total {
+			/*line kernels_convolve.go:57:10000*/ t1 := x[i]
+			/*line kernels_convolve.go:57:10000*/ t2 := y[i%repeat]
+			/*line kernels_convolve.go:57:10000*/ result0 := multiply[T](t1, t2)
+			/*line kernels_convolve.go:57:10000*/ x[i] = result0 /*line quern_gen.go:1089:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1MultiplySpectra_float64(r *host6.Run, base int, l lines, x, y []kernel.Vec2[float64], repeat, width int) {
-	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
-		count := min(l.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(x)-base {
-			row := x[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_convolve.go:57:10000
-				t1 := row[threadX]
-//line kernels_convolve.go:57:10000
-				t2 := y[i%repeat]
-//line kernels_convolve.go:57:10000
-				result0 := multiply[float64](t1, t2)
-//line kernels_convolve.go:58:10000
-				row[threadX] = result0
-//line kernels_convolve.go:59:10000
-			}
-//line kernels_convolve.go:60:10000
-			return
-//line kernels_convolve.go:61:10000
-		}
-//line kernels_convolve.go:62:10000
-	}
-//line kernels_convolve.go:63
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line kernels_convolve.go:56:10000
-		if i < l.Total {
-//line kernels_convolve.go:57:10000
-			t1 := x[i]
-//line kernels_convolve.go:57:10000
-			t2 := y[i%repeat]
-//line kernels_convolve.go:57:10000
-			result0 := multiply[float64](t1, t2)
-//line kernels_convolve.go:57:10000
-			x[i] = result0
-//line kernels_convolve.go:58:10000
-		}
-//line kernels_convolve.go:59:10000
-	}
-//line kernels_convolve.go:60:10000
+func quernPlainMultiplyPairs[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
+	host6.Plain(r, func(t kernel.Thread) { multiplyPairs[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-//line quern_gen.go:3379:1
-func quernPlainMultiplyPairs_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_multiplyPairs_float32(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostMultiplyPairs_float32(r *host6.Run) {
+func quernHostMultiplyPairs[T float32 | float64](r *host6.Run) {
 	l := host6.Value[lines](r, 0)
 	repeat := host6.Value[int](r, 1)
 	roots := host6.Value[int](r, 2)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 3)
-	x := host6.Slice[kernel.Vec2[float32]](r, 4)
-	y := host6.Slice[kernel.Vec2[float32]](r, 5)
+	tables := host6.Slice[kernel.Vec2[T]](r, 3)
+	x := host6.Slice[kernel.Vec2[T]](r, 4)
+	y := host6.Slice[kernel.Vec2[T]](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3399,225 +1114,88 @@ func quernHostMultiplyPairs_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyPairs_float32(r, base, half, n, l, tables, roots, x, y, repeat, width)
+				quernRow1MultiplyPairs[T](r, base, half, n, l, tables, roots, x, y, repeat, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyPairs_float32(r *host6.Run, base, half, n int, l lines, tables []kernel.Vec2[float32], roots int, x, y []kernel.Vec2[float32], repeat, width int) {
+func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base int, half int, n int, l lines, tables []kernel.Vec2[T], roots int, x []kernel.Vec2[T], y []kernel.Vec2[T], repeat int, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels_convolve.go:70
-		t1 := i % half
-//line kernels_convolve.go:70
-		t2 := i / half * n
+		/*line kernels_convolve.go:70*/ t1 := i % half
+		/*line kernels_convolve.go:70*/ t2 := i / half * n
 		k := t1
 		line := t2
-//line kernels_convolve.go:71
-		if line >= l.Total {
+		/*line kernels_convolve.go:71*/ if line >= l.Total {
 			continue
 		}
 		other := n - k
 		t3 := tables[roots+k]
-//line kernels_convolve.go:75
-		t4 := tables[roots+other]
+		/*line kernels_convolve.go:75*/ t4 := tables[roots+other]
 		w := t3
 		v := t4
-//line kernels_convolve.go:76
-		t5 := x[line+k]
-//line kernels_convolve.go:76
-		t6 := x[line+other%n]
+		/*line kernels_convolve.go:76*/ t5 := x[line+k]
+		/*line kernels_convolve.go:76*/ t6 := x[line+other%n]
 		a := t5
 		b := t6
-//line kernels_convolve.go:77
-		t7 := y[(line+k)%repeat]
-//line kernels_convolve.go:77
-		t8 := y[(line+other%n)%repeat]
+		/*line kernels_convolve.go:77*/ t7 := y[(line+k)%repeat]
+		/*line kernels_convolve.go:77*/ t8 := y[(line+other%n)%repeat]
 		c := t7
 		d := t8
-//line kernels_convolve.go:78
-		t9 := a
+		/*line kernels_convolve.go:78*/ t9 := a
 		t10 := b
 		t11 := w
-//line kernels_convolve.go:78
-		result0 := split[float32](t9, t10, t11)
+		/*line kernels_convolve.go:78*/ result0 := split[T](t9, t10, t11)
 		t13 := result0
 		t14 := c
 		t15 := d
 		t16 := w
-//line kernels_convolve.go:78
-		result02 := split[float32](t14, t15, t16)
+		/*line kernels_convolve.go:78*/ result02 := split[T](t14, t15, t16)
 		t18 := result02
-//line kernels_convolve.go:78
-		result03 := multiply[float32](t13, t18)
+		/*line kernels_convolve.go:78*/ result03 := multiply[T](t13, t18)
 		p := result03
-//line kernels_convolve.go:79
-		t20 := b
+		/*line kernels_convolve.go:79*/ t20 := b
 		t21 := a
 		t22 := v
-//line kernels_convolve.go:79
-		result04 := split[float32](t20, t21, t22)
+		/*line kernels_convolve.go:79*/ result04 := split[T](t20, t21, t22)
 		t24 := result04
 		t25 := d
 		t26 := c
 		t27 := v
-//line kernels_convolve.go:79
-		result05 := split[float32](t25, t26, t27)
+		/*line kernels_convolve.go:79*/ result05 := split[T](t25, t26, t27)
 		t29 := result05
-//line kernels_convolve.go:79
-		result06 := multiply[float32](t24, t29)
+		/*line kernels_convolve.go:79*/ result06 := multiply[T](t24, t29)
 		q := result06
-//line kernels_convolve.go:80
-		t31 := p
+		/*line kernels_convolve.go:80*/ t31 := p
 		t32 := q
 		t33 := w
-//line kernels_convolve.go:80
-		result07 := merge[float32](t31, t32, t33)
-//line kernels_convolve.go:80
-		x[line+k] = result07
+		/*line kernels_convolve.go:80*/ result07 := merge[T](t31, t32, t33)
+		/*line kernels_convolve.go:80*/ x[line+k] = result07
 		if k > 0 {
 			t35 := q
 			t36 := p
 			t37 := v
-//line kernels_convolve.go:82
-			result08 := merge[float32](t35, t36, t37)
-//line kernels_convolve.go:82
-			x[line+other] = result08
+			/*line kernels_convolve.go:82*/ result08 := merge[T](t35, t36, t37)
+			/*line kernels_convolve.go:82*/ x[line+other] = result08
 		}
-	}
+	} /*line quern_gen.go:1184:1*/
 }
 
-//line quern_gen.go:3494:1
-func quernPlainMultiplyPairs_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_multiplyPairs_float64(t, v0, v1, v2, v3, v4, v5) })
+func quernPlainHost[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
+	host6.Plain(r, func(t kernel.Thread) { host[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostMultiplyPairs_float64(r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	repeat := host6.Value[int](r, 1)
-	roots := host6.Value[int](r, 2)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 3)
-	x := host6.Slice[kernel.Vec2[float64]](r, 4)
-	y := host6.Slice[kernel.Vec2[float64]](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	n := l.Points
-	half := n/2 + 1
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyPairs_float64(r, base, half, n, l, tables, roots, x, y, repeat, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1MultiplyPairs_float64(r *host6.Run, base, half, n int, l lines, tables []kernel.Vec2[float64], roots int, x, y []kernel.Vec2[float64], repeat, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line kernels_convolve.go:70
-		t1 := i % half
-//line kernels_convolve.go:70
-		t2 := i / half * n
-		k := t1
-		line := t2
-//line kernels_convolve.go:71
-		if line >= l.Total {
-			continue
-		}
-		other := n - k
-		t3 := tables[roots+k]
-//line kernels_convolve.go:75
-		t4 := tables[roots+other]
-		w := t3
-		v := t4
-//line kernels_convolve.go:76
-		t5 := x[line+k]
-//line kernels_convolve.go:76
-		t6 := x[line+other%n]
-		a := t5
-		b := t6
-//line kernels_convolve.go:77
-		t7 := y[(line+k)%repeat]
-//line kernels_convolve.go:77
-		t8 := y[(line+other%n)%repeat]
-		c := t7
-		d := t8
-//line kernels_convolve.go:78
-		t9 := a
-		t10 := b
-		t11 := w
-//line kernels_convolve.go:78
-		result0 := split[float64](t9, t10, t11)
-		t13 := result0
-		t14 := c
-		t15 := d
-		t16 := w
-//line kernels_convolve.go:78
-		result02 := split[float64](t14, t15, t16)
-		t18 := result02
-//line kernels_convolve.go:78
-		result03 := multiply[float64](t13, t18)
-		p := result03
-//line kernels_convolve.go:79
-		t20 := b
-		t21 := a
-		t22 := v
-//line kernels_convolve.go:79
-		result04 := split[float64](t20, t21, t22)
-		t24 := result04
-		t25 := d
-		t26 := c
-		t27 := v
-//line kernels_convolve.go:79
-		result05 := split[float64](t25, t26, t27)
-		t29 := result05
-//line kernels_convolve.go:79
-		result06 := multiply[float64](t24, t29)
-		q := result06
-//line kernels_convolve.go:80
-		t31 := p
-		t32 := q
-		t33 := w
-//line kernels_convolve.go:80
-		result07 := merge[float64](t31, t32, t33)
-//line kernels_convolve.go:80
-		x[line+k] = result07
-		if k > 0 {
-			t35 := q
-			t36 := p
-			t37 := v
-//line kernels_convolve.go:82
-			result08 := merge[float64](t35, t36, t37)
-//line kernels_convolve.go:82
-			x[line+other] = result08
-		}
-	}
-}
-
-//line quern_gen.go:3609:1
-func quernPlainHost_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float32]](r, 2), host6.Slice[kernel.Vec2[float32]](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_host_float32(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostHost_float32(r *host6.Run) {
+func quernHostHost[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	tiles := host6.Value[int](r, 1)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 2)
-	scratch := host6.Slice[kernel.Vec2[float32]](r, 3)
-	in := host6.Slice[kernel.Vec2[float32]](r, 4)
-	out := host6.Slice[kernel.Vec2[float32]](r, 5)
+	tables := host6.Slice[kernel.Vec2[T]](r, 2)
+	scratch := host6.Slice[kernel.Vec2[T]](r, 3)
+	in := host6.Slice[kernel.Vec2[T]](r, 4)
+	out := host6.Slice[kernel.Vec2[T]](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3635,162 +1213,105 @@ func quernHostHost_float32(r *host6.Run) {
 	t472 := !t16
 	direct := t472 || last%2 == 1 || last == 0
 	t84 := p.Sign < 0
-	scale := float32(p.ScaleX)
+	scale := T(p.ScaleX)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Host_float32(r, t2, size2, blockX, scratch, gridX, tiles, &p, t82, columns, t15, t7, in, tables, t26, t16, out, t47, last, direct, t84, scale, dimX)
+				quernRow1Host[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, t82, columns, t15, t7, in, tables, t26, t16, out, t47, last, direct, t84, scale, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in, tables []kernel.Vec2[float32], t26 int32, t16 bool, out []kernel.Vec2[float32], t47 int32, last int, direct, t84 bool, scale float32, dimX int) {
+func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in []kernel.Vec2[T], tables []kernel.Vec2[T], t26 int32, t16 bool, out []kernel.Vec2[T], t47 int32, last int, direct bool, t84 bool, scale T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:18
-		own := result02
+		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:58:20000*/ size := size2 * result0
+		/*line kernels_host.go:58:20000*/ t3 := blockX * size
+		/*line kernels_host.go:59:20000*/ t4 := size
+		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:18*/ own := result02
 		for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
-//line kernels_host.go:19
-				r.Halt()
+				/*line kernels_host.go:19*/ r.Halt()
 			}
-//line kernels_host.go:20
-			t6 := i
-//line kernels_host.go:21:20000
-			t8 := own
-//line kernels_host.go:66
-			t22 := t6
-//line kernels_host.go:66
-			first, in2, out2, second := place(*p, t22)
+			/*line kernels_host.go:20*/ t6 := i
+			/*line kernels_host.go:21:20000*/ t8 := own
+			/*line kernels_host.go:66*/ t22 := t6
+			/*line kernels_host.go:66*/ first, in2, out2, second := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-//line kernels_host.go:70:20000
-			twist := second
-//line kernels_host.go:67
-			result03 := hostPitch(t82)
+			/*line kernels_host.go:70:20000*/ twist := second
+			/*line kernels_host.go:67*/ result03 := hostPitch(t82)
 			t10 := result03
 			pitch := t10
-//line kernels_host.go:69
-			count := min(columns.Count-first2, int(p.Tile))
-//line kernels_host.go:70:20000
-			t11 := len(t8) / 2
-//line kernels_host.go:70:20000
-			t12 := t8[:t11]
-//line kernels_host.go:71:20000
-			t13 := len(t8) / 2
-//line kernels_host.go:70:20000
-			t14 := t8[t13:]
-//line kernels_host.go:71:20000
-			a := t12
-//line kernels_host.go:72:20000
-			b := t14
-//line kernels_host.go:73:20000
-			if t15 && columns.In == 1 {
-//line kernels_host.go:74:20000
-				t18 := a[:t7]
-//line kernels_host.go:75:20000
-				for i2 := 0; i2 < len(t18); i2++ {
-//line kernels_host.go:76:20000
-					if r.Halted() {
-//line kernels_host.go:74:20000
-						r.Halt()
-//line kernels_host.go:75:20000
+			/*line kernels_host.go:69*/ count := min(columns.Count-first2, int(p.Tile))
+			/*line kernels_host.go:70:20000*/ t11 := len(t8) / 2
+			/*line kernels_host.go:70:20000*/ t12 := t8[:t11]
+			/*line kernels_host.go:71:20000*/ t13 := len(t8) / 2
+			/*line kernels_host.go:70:20000*/ t14 := t8[t13:]
+			/*line kernels_host.go:71:20000*/ a := t12
+			/*line kernels_host.go:72:20000*/ b := t14
+			/*line kernels_host.go:73:20000*/ if t15 && columns.In == 1 {
+				/*line kernels_host.go:74:20000*/ t18 := a[:t7]
+				/*line kernels_host.go:75:20000*/ for i2 := 0; i2 < len(t18); i2++ {
+					/*line kernels_host.go:76:20000*/ if r.Halted() {
+						/*line kernels_host.go:74:20000*/ r.Halt() /*line quern_gen.go:1264:1*/
 					}
-//line kernels_host.go:75:20000
-					t19 := readAt + i2*p.In
-//line kernels_host.go:76:20000
-					t20 := count
-//line kernels_host.go:75:20000
-					t21 := in[t19:][:t20]
-//line kernels_host.go:76:20000
-					for c := 0; c < len(t21); c++ {
-//line kernels_host.go:75:20000
-						v := t21[c]
-//line kernels_host.go:76:20000
-						a[c*pitch+i2] = v
-//line kernels_host.go:77:20000
+					/*line kernels_host.go:75:20000*/ t19 := readAt + i2*p.In
+					/*line kernels_host.go:76:20000*/ t20 := count
+					/*line kernels_host.go:75:20000*/ t21 := in[t19:][:t20]
+					/*line kernels_host.go:76:20000*/ for c := 0; c < len(t21); c++ {
+						/*line kernels_host.go:75:20000*/ v := t21[c]
+						/*line kernels_host.go:76:20000*/ a[c*pitch+i2] = v /*line quern_gen.go:1271:1*/
 					}
-//line kernels_host.go:78:20000
 				}
 //line kernels_host.go:79:20000
 			} else if t15 {
-//line kernels_host.go:80:20000
-				t222 := count
-//line kernels_host.go:80:20000
-				t23 := a[:t222]
-//line kernels_host.go:81:20000
-				for c2 := 0; c2 < len(t23); c2++ {
-//line kernels_host.go:82:20000
-					if r.Halted() {
-//line kernels_host.go:80:20000
-						r.Halt()
-//line kernels_host.go:81:20000
+				/*line kernels_host.go:80:20000*/ t222 := count
+				/*line kernels_host.go:80:20000*/ t23 := a[:t222]
+				/*line kernels_host.go:81:20000*/ for c2 := 0; c2 < len(t23); c2++ {
+					/*line kernels_host.go:82:20000*/ if r.Halted() {
+						/*line kernels_host.go:80:20000*/ r.Halt() /*line quern_gen.go:1280:1*/
 					}
-//line kernels_host.go:81:20000
-					at := readAt + c2*columns.In
-//line kernels_host.go:82:20000
-					t24 := c2 * pitch
-//line kernels_host.go:82:20000
-					row := a[t24:][:t7]
-//line kernels_host.go:83:20000
-					for i3 := 0; i3 < len(row); i3++ {
-//line kernels_host.go:84:20000
-						row[i3] = in[at]
-//line kernels_host.go:85:20000
-						at += p.In
-//line kernels_host.go:86
+					/*line kernels_host.go:81:20000*/ at := readAt + c2*columns.In
+					/*line kernels_host.go:82:20000*/ t24 := c2 * pitch
+					/*line kernels_host.go:82:20000*/ row := a[t24:][:t7]
+					/*line kernels_host.go:83:20000*/ for i3 := 0; i3 < len(row); i3++ {
+						/*line kernels_host.go:84:20000*/ row[i3] = in[at]
+						/*line kernels_host.go:85*/ at += p.In
 					}
 				}
 			}
 			roots := tables[t26:]
-//line kernels_host.go:91
-			t27 := count
-//line kernels_host.go:91
-			t28 := a[:t27]
+			/*line kernels_host.go:91*/ t27 := count
+			/*line kernels_host.go:91*/ t28 := a[:t27]
 			for c3 := 0; c3 < len(t28); c3++ {
 				if r.Halted() {
-//line kernels_host.go:91
-					r.Halt()
+					/*line kernels_host.go:91*/ r.Halt()
 				}
-//line kernels_host.go:92
-				t29 := c3 * pitch
-//line kernels_host.go:92
-				t31 := a[t29:][:t7]
+				/*line kernels_host.go:92*/ t29 := c3 * pitch
+				/*line kernels_host.go:92*/ t31 := a[t29:][:t7]
 				t32 := c3 * pitch
-//line kernels_host.go:92
-				t34 := b[t32:][:t7]
+				/*line kernels_host.go:92*/ t34 := b[t32:][:t7]
 				row2 := t31
 				other := t34
-//line kernels_host.go:93
-				t35 := row2
+				/*line kernels_host.go:93*/ t35 := row2
 				t36 := row2
 				from := t35
 				to := t36
-//line kernels_host.go:94
-				if !t15 {
+				/*line kernels_host.go:94*/ if !t15 {
 					t37 := readAt + c3*columns.In
-//line kernels_host.go:95
-					from = in[t37:][:t7]
+					/*line kernels_host.go:95*/ from = in[t37:][:t7]
 				}
 				if !t16 {
 					t39 := writeAt + c3*columns.Out
-//line kernels_host.go:98
-					to = out[t39:][:t7]
+					/*line kernels_host.go:98*/ to = out[t39:][:t7]
 				}
 				t42 := roots
 				t43 := from
@@ -3798,25 +1319,19 @@ func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel
 				t45 := other
 				t46 := to
 				from2 := t43
-//line kernels_host.go:136
-				if p.Steps == 0 {
+				/*line kernels_host.go:136*/ if p.Steps == 0 {
 					t1 := t46
 					t25 := from2
-//line kernels_host.go:137
-					copy(t1, t25)
+					/*line kernels_host.go:137*/ copy(t1, t25)
 				} else {
-//line kernels_host.go:140
-					done := 1
+					/*line kernels_host.go:140*/ done := 1
 					radices := p.Radices
-//line kernels_host.go:146
-					t5 := from2[:t47]
+					/*line kernels_host.go:146*/ t5 := from2[:t47]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
+							/*line kernels_host.go:146*/ r.Halt()
 						}
-//line kernels_host.go:147
-						next := t45
+						/*line kernels_host.go:147*/ next := t45
 						if s%2 == 1 {
 							next = t44
 						}
@@ -3827,118 +1342,95 @@ func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel
 						t62 := radix
 						t72 := done
 						t9 := done - 1
-//line kernels_host.go:155
-						t102 := t42[t9:]
+						/*line kernels_host.go:155*/ t102 := t42[t9:]
 						t112 := from2
 						t122 := next
-//line kernels_host.go:309
-						t17 := t62
+						/*line kernels_host.go:309*/ t17 := t62
 						if t17 == 2 {
 							t210 := t72
 							t33 := t102
 							t48 := t112
 							t52 := t122
-//line kernels_host.go:311
-							host2[float32](t210, t33, t48, t52)
+							/*line kernels_host.go:311*/ host2[T](t210, t33, t48, t52)
 						} else if t17 == 3 {
 							t63 := t72
 							t83 := t102
 							t92 := t112
 							t103 := t122
-//line kernels_host.go:313
-							host3[float32](t63, t84, t83, t92, t103)
+							/*line kernels_host.go:313*/ host3[T](t63, t84, t83, t92, t103)
 						} else if t17 == 4 {
 							t113 := t72
 							t132 := t102
 							t142 := t112
 							t152 := t122
-//line kernels_host.go:315
-							host4[float32](t113, t84, t132, t142, t152)
+							/*line kernels_host.go:315*/ host4[T](t113, t84, t132, t142, t152)
 						} else if t17 == 5 {
 							t162 := t72
 							t182 := t102
 							t192 := t112
 							t202 := t122
-//line kernels_host.go:317
-							host5[float32](t162, t84, t182, t192, t202)
+							/*line kernels_host.go:317*/ host5[T](t162, t84, t182, t192, t202)
 						} else if t17 == 7 {
 							t212 := t72
 							t232 := t102
 							t242 := t112
 							t252 := t122
-//line kernels_host.go:460
-							q := len(t242) / 7
+							/*line kernels_host.go:460*/ q := len(t242) / 7
 							k := 0
 							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t211 := t242[:t110]
+							/*line kernels_host.go:462*/ t110 := q
+							/*line kernels_host.go:462*/ t211 := t242[:t110]
 							for i4 := 0; i4 < len(t211); i4++ {
 								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
+									/*line kernels_host.go:462*/ r.Halt()
 								}
-//line kernels_host.go:463
-								if k == t212 {
+								/*line kernels_host.go:463*/ if k == t212 {
 									t38 := at2 + 6*t212
 									k = 0
 									at2 = t38
 								}
-//line kernels_host.go:466
-								v2 := [7]kernel.Vec2[float32]{}
+								/*line kernels_host.go:466*/ v2 := [7]kernel.Vec2[T]{}
 								v2[0] = t242[i4]
 								for j := 1; j < 7; j++ {
 									t49 := t242[j*q+i4]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t212+k]
-//line kernels_host.go:469
-									result04 := multiply[float32](t49, t53)
-//line kernels_host.go:469
-									v2[j] = result04
+									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t212+k]
+									/*line kernels_host.go:469*/ result04 := multiply[T](t49, t53)
+									/*line kernels_host.go:469*/ v2[j] = result04
 								}
 								t73 := &v2
-//line kernels_host.go:471
-								butterfly7[float32](t73)
+								/*line kernels_host.go:471*/ butterfly7[T](t73)
 								t252[at2] = v2[0]
-//line kernels_host.go:474
-								if t84 {
+								/*line kernels_host.go:474*/ if t84 {
 									t252[at2+t212*6] = v2[1]
 								} else {
 									t252[at2+t212] = v2[1]
 								}
-//line kernels_host.go:474
-								if t84 {
+								/*line kernels_host.go:474*/ if t84 {
 									t252[at2+t212*5] = v2[2]
 								} else {
 									t252[at2+t212*2] = v2[2]
 								}
-//line kernels_host.go:474
-								if t84 {
+								/*line kernels_host.go:474*/ if t84 {
 									t252[at2+t212*4] = v2[3]
 								} else {
 									t252[at2+t212*3] = v2[3]
 								}
-//line kernels_host.go:474
-								if t84 {
+								/*line kernels_host.go:474*/ if t84 {
 									t252[at2+t212*3] = v2[4]
 								} else {
 									t252[at2+t212*4] = v2[4]
 								}
-//line kernels_host.go:474
-								if t84 {
+								/*line kernels_host.go:474*/ if t84 {
 									t252[at2+t212*2] = v2[5]
 								} else {
 									t252[at2+t212*5] = v2[5]
 								}
-//line kernels_host.go:474
-								if t84 {
+								/*line kernels_host.go:474*/ if t84 {
 									t252[at2+t212] = v2[6]
 								} else {
 									t252[at2+t212*6] = v2[6]
 								}
-//line kernels_host.go:480
-								k++
+								/*line kernels_host.go:480*/ k++
 								at2++
 							}
 //line kernels_host.go:320
@@ -3947,47 +1439,36 @@ func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel
 							t282 := t102
 							t292 := t112
 							t30 := t122
-//line kernels_host.go:321
-							host8[float32](t262, t84, t282, t292, t30)
+							/*line kernels_host.go:321*/ host8[T](t262, t84, t282, t292, t30)
 						} else if t17 == 11 {
 							t312 := t72
 							t332 := t102
 							t342 := t112
 							t352 := t122
-//line kernels_host.go:486
-							q2 := len(t342) / 11
+							/*line kernels_host.go:486*/ q2 := len(t342) / 11
 							k2 := 0
 							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t213 := t342[:t111]
+							/*line kernels_host.go:488*/ t111 := q2
+							/*line kernels_host.go:488*/ t213 := t342[:t111]
 							for i5 := 0; i5 < len(t213); i5++ {
 								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
+									/*line kernels_host.go:488*/ r.Halt()
 								}
-//line kernels_host.go:489
-								if k2 == t312 {
+								/*line kernels_host.go:489*/ if k2 == t312 {
 									t310 := at3 + 10*t312
 									k2 = 0
 									at3 = t310
 								}
-//line kernels_host.go:492
-								v3 := [11]kernel.Vec2[float32]{}
+								/*line kernels_host.go:492*/ v3 := [11]kernel.Vec2[T]{}
 								v3[0] = t342[i5]
 								for j2 := 1; j2 < 11; j2++ {
 									t410 := t342[j2*q2+i5]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t312+k2]
-//line kernels_host.go:495
-									result05 := multiply[float32](t410, t54)
-//line kernels_host.go:495
-									v3[j2] = result05
+									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t312+k2]
+									/*line kernels_host.go:495*/ result05 := multiply[T](t410, t54)
+									/*line kernels_host.go:495*/ v3[j2] = result05
 								}
 								t74 := &v3
-//line kernels_host.go:497
-								butterfly11[float32](t74)
+								/*line kernels_host.go:497*/ butterfly11[T](t74)
 								t352[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t84 {
@@ -4005,40 +1486,30 @@ func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel
 							t382 := t102
 							t392 := t112
 							t40 := t122
-//line kernels_host.go:512
-							q3 := len(t392) / 13
+							/*line kernels_host.go:512*/ q3 := len(t392) / 13
 							k3 := 0
 							at4 := 0
-//line kernels_host.go:514
-							t114 := q3
-//line kernels_host.go:514
-							t214 := t392[:t114]
+							/*line kernels_host.go:514*/ t114 := q3
+							/*line kernels_host.go:514*/ t214 := t392[:t114]
 							for i6 := 0; i6 < len(t214); i6++ {
 								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
+									/*line kernels_host.go:514*/ r.Halt()
 								}
-//line kernels_host.go:515
-								if k3 == t362 {
+								/*line kernels_host.go:515*/ if k3 == t362 {
 									t311 := at4 + 12*t362
 									k3 = 0
 									at4 = t311
 								}
-//line kernels_host.go:518
-								v4 := [13]kernel.Vec2[float32]{}
+								/*line kernels_host.go:518*/ v4 := [13]kernel.Vec2[T]{}
 								v4[0] = t392[i6]
 								for j4 := 1; j4 < 13; j4++ {
 									t411 := t392[j4*q3+i6]
-//line kernels_host.go:521
-									t55 := t382[(j4-1)*t362+k3]
-//line kernels_host.go:521
-									result06 := multiply[float32](t411, t55)
-//line kernels_host.go:521
-									v4[j4] = result06
+									/*line kernels_host.go:521*/ t55 := t382[(j4-1)*t362+k3]
+									/*line kernels_host.go:521*/ result06 := multiply[T](t411, t55)
+									/*line kernels_host.go:521*/ v4[j4] = result06
 								}
 								t75 := &v4
-//line kernels_host.go:523
-								butterfly13[float32](t75)
+								/*line kernels_host.go:523*/ butterfly13[T](t75)
 								t40[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t84 {
@@ -4051,26 +1522,21 @@ func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel
 								at4++
 							}
 						}
-//line kernels_host.go:156
-						done *= radix
+						/*line kernels_host.go:156*/ done *= radix
 						radices >>= 4
 						from2 = next
 					}
 					if !direct {
 						t133 := t46
 						t143 := from2
-//line kernels_host.go:161
-						copy(t133, t143)
+						/*line kernels_host.go:161*/ copy(t133, t143)
 					}
 				}
-//line kernels_host.go:101
-				if !t16 && scale != 1 {
+				/*line kernels_host.go:101*/ if !t16 && scale != 1 {
 					for i7 := 0; i7 < len(to); i7++ {
-//line kernels_host.go:102
-						v5 := to[i7]
+						/*line kernels_host.go:102*/ v5 := to[i7]
 						result07 := v5.Scale(scale)
-//line kernels_host.go:103
-						to[i7] = result07
+						/*line kernels_host.go:103*/ to[i7] = result07
 					}
 				}
 				if p.Twist > 0 {
@@ -4080,598 +1546,59 @@ func quernRow1Host_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel
 					}
 					t522 := j6
 					t532 := row2
-//line kernels_host.go:111
-					hostTwist[float32](*p, tables, t522, t532)
+					/*line kernels_host.go:111*/ hostTwist[T](*p, tables, t522, t532)
 				}
 			}
-//line kernels_host.go:115
-			if t16 && columns.Out == 1 {
+			/*line kernels_host.go:115*/ if t16 && columns.Out == 1 {
 				t552 := a[:t7]
 				for i8 := 0; i8 < len(t552); i8++ {
 					if r.Halted() {
-//line kernels_host.go:116
-						r.Halt()
+						/*line kernels_host.go:116*/ r.Halt()
 					}
-//line kernels_host.go:117
-					t56 := writeAt + i8*p.Out
+					/*line kernels_host.go:117*/ t56 := writeAt + i8*p.Out
 					t57 := count
-//line kernels_host.go:117
-					row3 := out[t56:][:t57]
+					/*line kernels_host.go:117*/ row3 := out[t56:][:t57]
 					for c4 := 0; c4 < len(row3); c4++ {
 						result08 := a[c4*pitch+i8].Scale(scale)
-//line kernels_host.go:119
-						row3[c4] = result08
+						/*line kernels_host.go:119*/ row3[c4] = result08
 					}
 				}
 			} else if t16 {
 				t60 := count
-//line kernels_host.go:123
-				t61 := a[:t60]
+				/*line kernels_host.go:123*/ t61 := a[:t60]
 				for c5 := 0; c5 < len(t61); c5++ {
 					if r.Halted() {
-//line kernels_host.go:123
-						r.Halt()
+						/*line kernels_host.go:123*/ r.Halt()
 					}
-//line kernels_host.go:124
-					at5 := writeAt + c5*columns.Out
+					/*line kernels_host.go:124*/ at5 := writeAt + c5*columns.Out
 					t622 := c5 * pitch
-//line kernels_host.go:125
-					t64 := a[t622:][:t7]
+					/*line kernels_host.go:125*/ t64 := a[t622:][:t7]
 					for i9 := 0; i9 < len(t64); i9++ {
-//line kernels_host.go:125
-						v6 := t64[i9]
+						/*line kernels_host.go:125*/ v6 := t64[i9]
 						result09 := v6.Scale(scale)
-//line kernels_host.go:126
-						out[at5] = result09
+						/*line kernels_host.go:126*/ out[at5] = result09
 						at5 += p.Out
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:1585:1*/
 }
 
-//line quern_gen.go:4135:1
-func quernPlainHost_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[float64]](r, 2), host6.Slice[kernel.Vec2[float64]](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_host_float64(t, v0, v1, v2, v3, v4, v5) })
+func quernPlainHostForward[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[T](r, 6), host6.Slice[kernel.Vec2[T]](r, 7)
+	host6.Plain(r, func(t kernel.Thread) { hostForward[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
-func quernHostHost_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 2)
-	scratch := host6.Slice[kernel.Vec2[float64]](r, 3)
-	in := host6.Slice[kernel.Vec2[float64]](r, 4)
-	out := host6.Slice[kernel.Vec2[float64]](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	gridX := r.GridDim.X
-	t2 := int(p.N)
-	size2 := 2 * int(p.Tile)
-	t82 := int(p.N)
-	columns := p.Levels[0]
-	t15 := p.In != 1 || p.Steps == 0
-	t7 := int(p.N)
-	t26 := p.Roots
-	t16 := p.Out != 1 || p.Steps == 0 || p.Twist > 0
-	t47 := p.Steps
-	last := int(p.Steps) - 1
-	t472 := !t16
-	direct := t472 || last%2 == 1 || last == 0
-	t84 := p.Sign < 0
-	scale := float64(p.ScaleX)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Host_float64(r, t2, size2, blockX, scratch, gridX, tiles, &p, t82, columns, t15, t7, in, tables, t26, t16, out, t47, last, direct, t84, scale, dimX)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Host_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in, tables []kernel.Vec2[float64], t26 int32, t16 bool, out []kernel.Vec2[float64], t47 int32, last int, direct, t84 bool, scale float64, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:18
-		own := result02
-		for i := blockX; i < tiles; i += gridX {
-			if r.Halted() {
-//line kernels_host.go:19
-				r.Halt()
-			}
-//line kernels_host.go:20
-			t6 := i
-//line kernels_host.go:21:20000
-			t8 := own
-//line kernels_host.go:66
-			t22 := t6
-//line kernels_host.go:66
-			first, in2, out2, second := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-//line kernels_host.go:70:20000
-			twist := second
-//line kernels_host.go:67
-			result03 := hostPitch(t82)
-			t10 := result03
-			pitch := t10
-//line kernels_host.go:69
-			count := min(columns.Count-first2, int(p.Tile))
-//line kernels_host.go:70:20000
-			t11 := len(t8) / 2
-//line kernels_host.go:70:20000
-			t12 := t8[:t11]
-//line kernels_host.go:71:20000
-			t13 := len(t8) / 2
-//line kernels_host.go:70:20000
-			t14 := t8[t13:]
-//line kernels_host.go:71:20000
-			a := t12
-//line kernels_host.go:72:20000
-			b := t14
-//line kernels_host.go:73:20000
-			if t15 && columns.In == 1 {
-//line kernels_host.go:74:20000
-				t18 := a[:t7]
-//line kernels_host.go:75:20000
-				for i2 := 0; i2 < len(t18); i2++ {
-//line kernels_host.go:76:20000
-					if r.Halted() {
-//line kernels_host.go:74:20000
-						r.Halt()
-//line kernels_host.go:75:20000
-					}
-//line kernels_host.go:75:20000
-					t19 := readAt + i2*p.In
-//line kernels_host.go:76:20000
-					t20 := count
-//line kernels_host.go:75:20000
-					t21 := in[t19:][:t20]
-//line kernels_host.go:76:20000
-					for c := 0; c < len(t21); c++ {
-//line kernels_host.go:75:20000
-						v := t21[c]
-//line kernels_host.go:76:20000
-						a[c*pitch+i2] = v
-//line kernels_host.go:77:20000
-					}
-//line kernels_host.go:78:20000
-				}
-//line kernels_host.go:79:20000
-			} else if t15 {
-//line kernels_host.go:80:20000
-				t222 := count
-//line kernels_host.go:80:20000
-				t23 := a[:t222]
-//line kernels_host.go:81:20000
-				for c2 := 0; c2 < len(t23); c2++ {
-//line kernels_host.go:82:20000
-					if r.Halted() {
-//line kernels_host.go:80:20000
-						r.Halt()
-//line kernels_host.go:81:20000
-					}
-//line kernels_host.go:81:20000
-					at := readAt + c2*columns.In
-//line kernels_host.go:82:20000
-					t24 := c2 * pitch
-//line kernels_host.go:82:20000
-					row := a[t24:][:t7]
-//line kernels_host.go:83:20000
-					for i3 := 0; i3 < len(row); i3++ {
-//line kernels_host.go:84:20000
-						row[i3] = in[at]
-//line kernels_host.go:85:20000
-						at += p.In
-//line kernels_host.go:86
-					}
-				}
-			}
-			roots := tables[t26:]
-//line kernels_host.go:91
-			t27 := count
-//line kernels_host.go:91
-			t28 := a[:t27]
-			for c3 := 0; c3 < len(t28); c3++ {
-				if r.Halted() {
-//line kernels_host.go:91
-					r.Halt()
-				}
-//line kernels_host.go:92
-				t29 := c3 * pitch
-//line kernels_host.go:92
-				t31 := a[t29:][:t7]
-				t32 := c3 * pitch
-//line kernels_host.go:92
-				t34 := b[t32:][:t7]
-				row2 := t31
-				other := t34
-//line kernels_host.go:93
-				t35 := row2
-				t36 := row2
-				from := t35
-				to := t36
-//line kernels_host.go:94
-				if !t15 {
-					t37 := readAt + c3*columns.In
-//line kernels_host.go:95
-					from = in[t37:][:t7]
-				}
-				if !t16 {
-					t39 := writeAt + c3*columns.Out
-//line kernels_host.go:98
-					to = out[t39:][:t7]
-				}
-				t42 := roots
-				t43 := from
-				t44 := row2
-				t45 := other
-				t46 := to
-				from2 := t43
-//line kernels_host.go:136
-				if p.Steps == 0 {
-					t1 := t46
-					t25 := from2
-//line kernels_host.go:137
-					copy(t1, t25)
-				} else {
-//line kernels_host.go:140
-					done := 1
-					radices := p.Radices
-//line kernels_host.go:146
-					t5 := from2[:t47]
-					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
-						}
-//line kernels_host.go:147
-						next := t45
-						if s%2 == 1 {
-							next = t44
-						}
-						if s == last && direct {
-							next = t46
-						}
-						radix := int(radices & 15)
-						t62 := radix
-						t72 := done
-						t9 := done - 1
-//line kernels_host.go:155
-						t102 := t42[t9:]
-						t112 := from2
-						t122 := next
-//line kernels_host.go:309
-						t17 := t62
-						if t17 == 2 {
-							t210 := t72
-							t33 := t102
-							t48 := t112
-							t52 := t122
-//line kernels_host.go:311
-							host2[float64](t210, t33, t48, t52)
-						} else if t17 == 3 {
-							t63 := t72
-							t83 := t102
-							t92 := t112
-							t103 := t122
-//line kernels_host.go:313
-							host3[float64](t63, t84, t83, t92, t103)
-						} else if t17 == 4 {
-							t113 := t72
-							t132 := t102
-							t142 := t112
-							t152 := t122
-//line kernels_host.go:315
-							host4[float64](t113, t84, t132, t142, t152)
-						} else if t17 == 5 {
-							t162 := t72
-							t182 := t102
-							t192 := t112
-							t202 := t122
-//line kernels_host.go:317
-							host5[float64](t162, t84, t182, t192, t202)
-						} else if t17 == 7 {
-							t212 := t72
-							t232 := t102
-							t242 := t112
-							t252 := t122
-//line kernels_host.go:460
-							q := len(t242) / 7
-							k := 0
-							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t211 := t242[:t110]
-							for i4 := 0; i4 < len(t211); i4++ {
-								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
-								}
-//line kernels_host.go:463
-								if k == t212 {
-									t38 := at2 + 6*t212
-									k = 0
-									at2 = t38
-								}
-//line kernels_host.go:466
-								v2 := [7]kernel.Vec2[float64]{}
-								v2[0] = t242[i4]
-								for j := 1; j < 7; j++ {
-									t49 := t242[j*q+i4]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t212+k]
-//line kernels_host.go:469
-									result04 := multiply[float64](t49, t53)
-//line kernels_host.go:469
-									v2[j] = result04
-								}
-								t73 := &v2
-//line kernels_host.go:471
-								butterfly7[float64](t73)
-								t252[at2] = v2[0]
-//line kernels_host.go:474
-								if t84 {
-									t252[at2+t212*6] = v2[1]
-								} else {
-									t252[at2+t212] = v2[1]
-								}
-//line kernels_host.go:474
-								if t84 {
-									t252[at2+t212*5] = v2[2]
-								} else {
-									t252[at2+t212*2] = v2[2]
-								}
-//line kernels_host.go:474
-								if t84 {
-									t252[at2+t212*4] = v2[3]
-								} else {
-									t252[at2+t212*3] = v2[3]
-								}
-//line kernels_host.go:474
-								if t84 {
-									t252[at2+t212*3] = v2[4]
-								} else {
-									t252[at2+t212*4] = v2[4]
-								}
-//line kernels_host.go:474
-								if t84 {
-									t252[at2+t212*2] = v2[5]
-								} else {
-									t252[at2+t212*5] = v2[5]
-								}
-//line kernels_host.go:474
-								if t84 {
-									t252[at2+t212] = v2[6]
-								} else {
-									t252[at2+t212*6] = v2[6]
-								}
-//line kernels_host.go:480
-								k++
-								at2++
-							}
-//line kernels_host.go:320
-						} else if t17 == 8 {
-							t262 := t72
-							t282 := t102
-							t292 := t112
-							t30 := t122
-//line kernels_host.go:321
-							host8[float64](t262, t84, t282, t292, t30)
-						} else if t17 == 11 {
-							t312 := t72
-							t332 := t102
-							t342 := t112
-							t352 := t122
-//line kernels_host.go:486
-							q2 := len(t342) / 11
-							k2 := 0
-							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t213 := t342[:t111]
-							for i5 := 0; i5 < len(t213); i5++ {
-								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
-								}
-//line kernels_host.go:489
-								if k2 == t312 {
-									t310 := at3 + 10*t312
-									k2 = 0
-									at3 = t310
-								}
-//line kernels_host.go:492
-								v3 := [11]kernel.Vec2[float64]{}
-								v3[0] = t342[i5]
-								for j2 := 1; j2 < 11; j2++ {
-									t410 := t342[j2*q2+i5]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t312+k2]
-//line kernels_host.go:495
-									result05 := multiply[float64](t410, t54)
-//line kernels_host.go:495
-									v3[j2] = result05
-								}
-								t74 := &v3
-//line kernels_host.go:497
-								butterfly11[float64](t74)
-								t352[at3] = v3[0]
-								for j3 := 1; j3 < 11; j3++ {
-									if t84 {
-										t352[at3+(11-j3)*t312] = v3[j3]
-									} else {
-										t352[at3+j3*t312] = v3[j3]
-									}
-								}
-								k2++
-								at3++
-							}
-//line kernels_host.go:324
-						} else if t17 == 13 {
-							t362 := t72
-							t382 := t102
-							t392 := t112
-							t40 := t122
-//line kernels_host.go:512
-							q3 := len(t392) / 13
-							k3 := 0
-							at4 := 0
-//line kernels_host.go:514
-							t114 := q3
-//line kernels_host.go:514
-							t214 := t392[:t114]
-							for i6 := 0; i6 < len(t214); i6++ {
-								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
-								}
-//line kernels_host.go:515
-								if k3 == t362 {
-									t311 := at4 + 12*t362
-									k3 = 0
-									at4 = t311
-								}
-//line kernels_host.go:518
-								v4 := [13]kernel.Vec2[float64]{}
-								v4[0] = t392[i6]
-								for j4 := 1; j4 < 13; j4++ {
-									t411 := t392[j4*q3+i6]
-//line kernels_host.go:521
-									t55 := t382[(j4-1)*t362+k3]
-//line kernels_host.go:521
-									result06 := multiply[float64](t411, t55)
-//line kernels_host.go:521
-									v4[j4] = result06
-								}
-								t75 := &v4
-//line kernels_host.go:523
-								butterfly13[float64](t75)
-								t40[at4] = v4[0]
-								for j5 := 1; j5 < 13; j5++ {
-									if t84 {
-										t40[at4+(13-j5)*t362] = v4[j5]
-									} else {
-										t40[at4+j5*t362] = v4[j5]
-									}
-								}
-								k3++
-								at4++
-							}
-						}
-//line kernels_host.go:156
-						done *= radix
-						radices >>= 4
-						from2 = next
-					}
-					if !direct {
-						t133 := t46
-						t143 := from2
-//line kernels_host.go:161
-						copy(t133, t143)
-					}
-				}
-//line kernels_host.go:101
-				if !t16 && scale != 1 {
-					for i7 := 0; i7 < len(to); i7++ {
-//line kernels_host.go:102
-						v5 := to[i7]
-						result07 := v5.Scale(scale)
-//line kernels_host.go:103
-						to[i7] = result07
-					}
-				}
-				if p.Twist > 0 {
-					j6 := twist
-					if p.Twist == 1 {
-						j6 = first2 + c3
-					}
-					t522 := j6
-					t532 := row2
-//line kernels_host.go:111
-					hostTwist[float64](*p, tables, t522, t532)
-				}
-			}
-//line kernels_host.go:115
-			if t16 && columns.Out == 1 {
-				t552 := a[:t7]
-				for i8 := 0; i8 < len(t552); i8++ {
-					if r.Halted() {
-//line kernels_host.go:116
-						r.Halt()
-					}
-//line kernels_host.go:117
-					t56 := writeAt + i8*p.Out
-					t57 := count
-//line kernels_host.go:117
-					row3 := out[t56:][:t57]
-					for c4 := 0; c4 < len(row3); c4++ {
-						result08 := a[c4*pitch+i8].Scale(scale)
-//line kernels_host.go:119
-						row3[c4] = result08
-					}
-				}
-			} else if t16 {
-				t60 := count
-//line kernels_host.go:123
-				t61 := a[:t60]
-				for c5 := 0; c5 < len(t61); c5++ {
-					if r.Halted() {
-//line kernels_host.go:123
-						r.Halt()
-					}
-//line kernels_host.go:124
-					at5 := writeAt + c5*columns.Out
-					t622 := c5 * pitch
-//line kernels_host.go:125
-					t64 := a[t622:][:t7]
-					for i9 := 0; i9 < len(t64); i9++ {
-//line kernels_host.go:125
-						v6 := t64[i9]
-						result09 := v6.Scale(scale)
-//line kernels_host.go:126
-						out[at5] = result09
-						at5 += p.Out
-					}
-				}
-			}
-		}
-	}
-}
-
-//line quern_gen.go:4661:1
-func quernPlainHostForward_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[float32](r, 6), host6.Slice[kernel.Vec2[float32]](r, 7)
-	host6.Plain(r, func(t kernel.Thread) { quern_hostForward_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostHostForward_float32(r *host6.Run) {
+func quernHostHostForward[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	tiles := host6.Value[int](r, 1)
 	pairs := host6.Value[bool](r, 2)
 	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 4)
-	scratch := host6.Slice[kernel.Vec2[float32]](r, 5)
-	in := host6.Slice[float32](r, 6)
-	out := host6.Slice[kernel.Vec2[float32]](r, 7)
+	tables := host6.Slice[kernel.Vec2[T]](r, 4)
+	scratch := host6.Slice[kernel.Vec2[T]](r, 5)
+	in := host6.Slice[T](r, 6)
+	out := host6.Slice[kernel.Vec2[T]](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4686,7 +1613,7 @@ func quernHostHostForward_float32(r *host6.Run) {
 	last := int(p.Steps) - 1
 	direct := false || last%2 == 1 || last == 0
 	t83 := p.Sign < 0
-	scale := float32(p.ScaleX)
+	scale := T(p.ScaleX)
 	c := int(1)
 	t312 := n/2 + 1
 	for r.Next() {
@@ -4694,83 +1621,61 @@ func quernHostHostForward_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostForward_float32(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, scale, c, t312, dimX)
+				quernRow1HostForward[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, scale, c, t312, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, tables []kernel.Vec2[float32], roots int, p *pass, n int, pairs bool, in []float32, t15, size3 int, t17, t42 int32, last int, direct, t83 bool, out []kernel.Vec2[float32], scale float32, c, t312, dimX int) {
+func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15 int, size3 int, t17 int32, t42 int32, last int, direct bool, t83 bool, out []kernel.Vec2[T], scale T, c int, t312 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:28:20000
-		own := result02
-//line kernels_host.go:29:20000
-		for i := blockX; i < tiles; i += gridX {
-//line kernels_host.go:30:20000
-			if r.Halted() {
-//line kernels_host.go:29:20000
-				r.Halt()
-//line kernels_host.go:30:20000
+		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:58:20000*/ size := size2 * result0
+		/*line kernels_host.go:58:20000*/ t3 := blockX * size
+		/*line kernels_host.go:59:20000*/ t4 := size
+		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:28:20000*/ own := result02
+		/*line kernels_host.go:29:20000*/ for i := blockX; i < tiles; i += gridX {
+			/*line kernels_host.go:30:20000*/ if r.Halted() {
+				/*line kernels_host.go:29:20000*/ r.Halt() /*line quern_gen.go:1642:1*/
 			}
-//line kernels_host.go:30:20000
-			t6 := i
-//line kernels_host.go:30:20000
-			t9 := tables[roots:]
-//line kernels_host.go:31:20000
-			t11 := own
-//line kernels_host.go:166
-			t22 := t6
-//line kernels_host.go:166
-			first, in2, out2, _ := place(*p, t22)
+			/*line kernels_host.go:30:20000*/ t6 := i
+			/*line kernels_host.go:30:20000*/ t9 := tables[roots:]
+			/*line kernels_host.go:31:20000*/ t11 := own
+			/*line kernels_host.go:166*/ t22 := t6
+			/*line kernels_host.go:166*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-//line kernels_host.go:168
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:168*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
 			t8 := t11[:n]
 			t92 := len(t11) / 2
-//line kernels_host.go:169
-			t112 := t11[t92:][:n]
+			/*line kernels_host.go:169*/ t112 := t11[t92:][:n]
 			a := t8
 			b := t112
-//line kernels_host.go:171
-			t12 := count
-//line kernels_host.go:171
-			t13 := t11[:t12]
+			/*line kernels_host.go:171*/ t12 := count
+			/*line kernels_host.go:171*/ t13 := t11[:t12]
 			for i2 := 0; i2 < len(t13); i2++ {
 				if r.Halted() {
-//line kernels_host.go:171
-					r.Halt()
+					/*line kernels_host.go:171*/ r.Halt()
 				}
-//line kernels_host.go:172
-				at := readAt
+				/*line kernels_host.go:172*/ at := readAt
 				if pairs && p.In == 1 {
 					t14 := at
-//line kernels_host.go:174
-					points := in[t14:][:t15]
+					/*line kernels_host.go:174*/ points := in[t14:][:t15]
 					for i3 := 0; i3 < len(a); i3++ {
-						a[i3] = kernel.Vec2[float32]{X: points[2*i3], Y: points[2*i3+1]}
+						a[i3] = kernel.Vec2[T]{X: points[2*i3], Y: points[2*i3+1]}
 					}
 				} else if pairs {
 					for i4 := 0; i4 < len(a); i4++ {
-						a[i4] = kernel.Vec2[float32]{X: in[at], Y: in[at+p.In]}
+						a[i4] = kernel.Vec2[T]{X: in[at], Y: in[at+p.In]}
 						at += size3
 					}
 				} else {
 					for i5 := 0; i5 < len(a); i5++ {
-						a[i5] = kernel.Vec2[float32]{X: in[at]}
+						a[i5] = kernel.Vec2[T]{X: in[at]}
 						at += p.In
 					}
 				}
@@ -4780,25 +1685,19 @@ func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch [
 				t21 := b
 				t222 := a
 				from := t19
-//line kernels_host.go:136
-				if p.Steps == 0 {
+				/*line kernels_host.go:136*/ if p.Steps == 0 {
 					t1 := t222
 					t23 := from
-//line kernels_host.go:137
-					copy(t1, t23)
+					/*line kernels_host.go:137*/ copy(t1, t23)
 				} else {
-//line kernels_host.go:140
-					done := 1
+					/*line kernels_host.go:140*/ done := 1
 					radices := p.Radices
-//line kernels_host.go:146
-					t5 := from[:t42]
+					/*line kernels_host.go:146*/ t5 := from[:t42]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
+							/*line kernels_host.go:146*/ r.Halt()
 						}
-//line kernels_host.go:147
-						next := t21
+						/*line kernels_host.go:147*/ next := t21
 						if s%2 == 1 {
 							next = t20
 						}
@@ -4809,118 +1708,95 @@ func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch [
 						t62 := radix
 						t7 := done
 						t93 := done - 1
-//line kernels_host.go:155
-						t10 := t18[t93:]
+						/*line kernels_host.go:155*/ t10 := t18[t93:]
 						t113 := from
 						t122 := next
-//line kernels_host.go:309
-						t16 := t62
+						/*line kernels_host.go:309*/ t16 := t62
 						if t16 == 2 {
 							t24 := t7
 							t32 := t10
 							t43 := t113
 							t52 := t122
-//line kernels_host.go:311
-							host2[float32](t24, t32, t43, t52)
+							/*line kernels_host.go:311*/ host2[T](t24, t32, t43, t52)
 						} else if t16 == 3 {
 							t63 := t7
 							t82 := t10
 							t94 := t113
 							t102 := t122
-//line kernels_host.go:313
-							host3[float32](t63, t83, t82, t94, t102)
+							/*line kernels_host.go:313*/ host3[T](t63, t83, t82, t94, t102)
 						} else if t16 == 4 {
 							t114 := t7
 							t132 := t10
 							t142 := t113
 							t152 := t122
-//line kernels_host.go:315
-							host4[float32](t114, t83, t132, t142, t152)
+							/*line kernels_host.go:315*/ host4[T](t114, t83, t132, t142, t152)
 						} else if t16 == 5 {
 							t162 := t7
 							t182 := t10
 							t192 := t113
 							t202 := t122
-//line kernels_host.go:317
-							host5[float32](t162, t83, t182, t192, t202)
+							/*line kernels_host.go:317*/ host5[T](t162, t83, t182, t192, t202)
 						} else if t16 == 7 {
 							t212 := t7
 							t232 := t10
 							t242 := t113
 							t25 := t122
-//line kernels_host.go:460
-							q := len(t242) / 7
+							/*line kernels_host.go:460*/ q := len(t242) / 7
 							k := 0
 							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t26 := t242[:t110]
+							/*line kernels_host.go:462*/ t110 := q
+							/*line kernels_host.go:462*/ t26 := t242[:t110]
 							for i6 := 0; i6 < len(t26); i6++ {
 								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
+									/*line kernels_host.go:462*/ r.Halt()
 								}
-//line kernels_host.go:463
-								if k == t212 {
+								/*line kernels_host.go:463*/ if k == t212 {
 									t33 := at2 + 6*t212
 									k = 0
 									at2 = t33
 								}
-//line kernels_host.go:466
-								v := [7]kernel.Vec2[float32]{}
+								/*line kernels_host.go:466*/ v := [7]kernel.Vec2[T]{}
 								v[0] = t242[i6]
 								for j := 1; j < 7; j++ {
 									t44 := t242[j*q+i6]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t212+k]
-//line kernels_host.go:469
-									result03 := multiply[float32](t44, t53)
-//line kernels_host.go:469
-									v[j] = result03
+									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t212+k]
+									/*line kernels_host.go:469*/ result03 := multiply[T](t44, t53)
+									/*line kernels_host.go:469*/ v[j] = result03
 								}
 								t72 := &v
-//line kernels_host.go:471
-								butterfly7[float32](t72)
+								/*line kernels_host.go:471*/ butterfly7[T](t72)
 								t25[at2] = v[0]
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t25[at2+t212*6] = v[1]
 								} else {
 									t25[at2+t212] = v[1]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t25[at2+t212*5] = v[2]
 								} else {
 									t25[at2+t212*2] = v[2]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t25[at2+t212*4] = v[3]
 								} else {
 									t25[at2+t212*3] = v[3]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t25[at2+t212*3] = v[4]
 								} else {
 									t25[at2+t212*4] = v[4]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t25[at2+t212*2] = v[5]
 								} else {
 									t25[at2+t212*5] = v[5]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t25[at2+t212] = v[6]
 								} else {
 									t25[at2+t212*6] = v[6]
 								}
-//line kernels_host.go:480
-								k++
+								/*line kernels_host.go:480*/ k++
 								at2++
 							}
 //line kernels_host.go:320
@@ -4929,47 +1805,36 @@ func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch [
 							t28 := t10
 							t29 := t113
 							t30 := t122
-//line kernels_host.go:321
-							host8[float32](t262, t83, t28, t29, t30)
+							/*line kernels_host.go:321*/ host8[T](t262, t83, t28, t29, t30)
 						} else if t16 == 11 {
 							t31 := t7
 							t332 := t10
 							t34 := t113
 							t35 := t122
-//line kernels_host.go:486
-							q2 := len(t34) / 11
+							/*line kernels_host.go:486*/ q2 := len(t34) / 11
 							k2 := 0
 							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t27 := t34[:t111]
+							/*line kernels_host.go:488*/ t111 := q2
+							/*line kernels_host.go:488*/ t27 := t34[:t111]
 							for i7 := 0; i7 < len(t27); i7++ {
 								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
+									/*line kernels_host.go:488*/ r.Halt()
 								}
-//line kernels_host.go:489
-								if k2 == t31 {
+								/*line kernels_host.go:489*/ if k2 == t31 {
 									t36 := at3 + 10*t31
 									k2 = 0
 									at3 = t36
 								}
-//line kernels_host.go:492
-								v2 := [11]kernel.Vec2[float32]{}
+								/*line kernels_host.go:492*/ v2 := [11]kernel.Vec2[T]{}
 								v2[0] = t34[i7]
 								for j2 := 1; j2 < 11; j2++ {
 									t45 := t34[j2*q2+i7]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t31+k2]
-//line kernels_host.go:495
-									result04 := multiply[float32](t45, t54)
-//line kernels_host.go:495
-									v2[j2] = result04
+									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t31+k2]
+									/*line kernels_host.go:495*/ result04 := multiply[T](t45, t54)
+									/*line kernels_host.go:495*/ v2[j2] = result04
 								}
 								t73 := &v2
-//line kernels_host.go:497
-								butterfly11[float32](t73)
+								/*line kernels_host.go:497*/ butterfly11[T](t73)
 								t35[at3] = v2[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t83 {
@@ -4987,40 +1852,30 @@ func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch [
 							t38 := t10
 							t39 := t113
 							t40 := t122
-//line kernels_host.go:512
-							q3 := len(t39) / 13
+							/*line kernels_host.go:512*/ q3 := len(t39) / 13
 							k3 := 0
 							at4 := 0
-//line kernels_host.go:514
-							t115 := q3
-//line kernels_host.go:514
-							t210 := t39[:t115]
+							/*line kernels_host.go:514*/ t115 := q3
+							/*line kernels_host.go:514*/ t210 := t39[:t115]
 							for i8 := 0; i8 < len(t210); i8++ {
 								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
+									/*line kernels_host.go:514*/ r.Halt()
 								}
-//line kernels_host.go:515
-								if k3 == t362 {
+								/*line kernels_host.go:515*/ if k3 == t362 {
 									t37 := at4 + 12*t362
 									k3 = 0
 									at4 = t37
 								}
-//line kernels_host.go:518
-								v3 := [13]kernel.Vec2[float32]{}
+								/*line kernels_host.go:518*/ v3 := [13]kernel.Vec2[T]{}
 								v3[0] = t39[i8]
 								for j4 := 1; j4 < 13; j4++ {
 									t46 := t39[j4*q3+i8]
-//line kernels_host.go:521
-									t55 := t38[(j4-1)*t362+k3]
-//line kernels_host.go:521
-									result05 := multiply[float32](t46, t55)
-//line kernels_host.go:521
-									v3[j4] = result05
+									/*line kernels_host.go:521*/ t55 := t38[(j4-1)*t362+k3]
+									/*line kernels_host.go:521*/ result05 := multiply[T](t46, t55)
+									/*line kernels_host.go:521*/ v3[j4] = result05
 								}
 								t74 := &v3
-//line kernels_host.go:523
-								butterfly13[float32](t74)
+								/*line kernels_host.go:523*/ butterfly13[T](t74)
 								t40[at4] = v3[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t83 {
@@ -5033,48 +1888,38 @@ func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch [
 								at4++
 							}
 						}
-//line kernels_host.go:156
-						done *= radix
+						/*line kernels_host.go:156*/ done *= radix
 						radices >>= 4
 						from = next
 					}
 					if !direct {
 						t133 := t222
 						t143 := from
-//line kernels_host.go:161
-						copy(t133, t143)
+						/*line kernels_host.go:161*/ copy(t133, t143)
 					}
 				}
-//line kernels_host.go:190
-				at = writeAt
+				/*line kernels_host.go:190*/ at = writeAt
 				if pairs {
-					out[at] = kernel.Vec2[float32]{X: (a[0].X + a[0].Y) * scale}
+					out[at] = kernel.Vec2[T]{X: (a[0].X + a[0].Y) * scale}
 					at += p.Out
 					t243 := t9[c:n]
 					for k4 := 0; k4 < len(t243); k4++ {
-//line kernels_host.go:194
-						w := t243[k4]
+						/*line kernels_host.go:194*/ w := t243[k4]
 						t252 := a[k4+1]
-//line kernels_host.go:195
-						t263 := a[n-1-k4]
+						/*line kernels_host.go:195*/ t263 := a[n-1-k4]
 						t272 := w
-//line kernels_host.go:195
-						result06 := split[float32](t252, t263, t272)
-//line kernels_host.go:195
-						result07 := result06.Scale(scale)
-//line kernels_host.go:195
-						out[at] = result07
+						/*line kernels_host.go:195*/ result06 := split[T](t252, t263, t272)
+						/*line kernels_host.go:195*/ result07 := result06.Scale(scale)
+						/*line kernels_host.go:195*/ out[at] = result07
 						at += p.Out
 					}
-					out[at] = kernel.Vec2[float32]{X: (a[0].X - a[0].Y) * scale}
+					out[at] = kernel.Vec2[T]{X: (a[0].X - a[0].Y) * scale}
 				} else {
 					t322 := a[:t312]
 					for i9 := 0; i9 < len(t322); i9++ {
-//line kernels_host.go:200
-						v4 := t322[i9]
+						/*line kernels_host.go:200*/ v4 := t322[i9]
 						result08 := v4.Scale(scale)
-//line kernels_host.go:201
-						out[at] = result08
+						/*line kernels_host.go:201*/ out[at] = result08
 						at += p.Out
 					}
 				}
@@ -5082,452 +1927,23 @@ func quernRow1HostForward_float32(r *host6.Run, t2, size2, blockX int, scratch [
 				writeAt += p.Levels[0].Out
 			}
 		}
-	}
+	} /*line quern_gen.go:1930:1*/
 }
 
-//line quern_gen.go:5089:1
-func quernPlainHostForward_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[float64](r, 6), host6.Slice[kernel.Vec2[float64]](r, 7)
-	host6.Plain(r, func(t kernel.Thread) { quern_hostForward_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainHostInverse[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6), host6.Slice[T](r, 7)
+	host6.Plain(r, func(t kernel.Thread) { hostInverse[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
-func quernHostHostForward_float64(r *host6.Run) {
+func quernHostHostInverse[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	tiles := host6.Value[int](r, 1)
 	pairs := host6.Value[bool](r, 2)
 	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 4)
-	scratch := host6.Slice[kernel.Vec2[float64]](r, 5)
-	in := host6.Slice[float64](r, 6)
-	out := host6.Slice[kernel.Vec2[float64]](r, 7)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	gridX := r.GridDim.X
-	t2 := int(p.N)
-	size2 := 2 * int(p.Tile)
-	n := int(p.N)
-	t15 := 2 * n
-	size3 := 2 * p.In
-	t17 := p.Roots
-	t42 := p.Steps
-	last := int(p.Steps) - 1
-	direct := false || last%2 == 1 || last == 0
-	t83 := p.Sign < 0
-	scale := float64(p.ScaleX)
-	c := int(1)
-	t312 := n/2 + 1
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostForward_float64(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, scale, c, t312, dimX)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1HostForward_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, tables []kernel.Vec2[float64], roots int, p *pass, n int, pairs bool, in []float64, t15, size3 int, t17, t42 int32, last int, direct, t83 bool, out []kernel.Vec2[float64], scale float64, c, t312, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:28:20000
-		own := result02
-//line kernels_host.go:29:20000
-		for i := blockX; i < tiles; i += gridX {
-//line kernels_host.go:30:20000
-			if r.Halted() {
-//line kernels_host.go:29:20000
-				r.Halt()
-//line kernels_host.go:30:20000
-			}
-//line kernels_host.go:30:20000
-			t6 := i
-//line kernels_host.go:30:20000
-			t9 := tables[roots:]
-//line kernels_host.go:31:20000
-			t11 := own
-//line kernels_host.go:166
-			t22 := t6
-//line kernels_host.go:166
-			first, in2, out2, _ := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-//line kernels_host.go:168
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
-			t8 := t11[:n]
-			t92 := len(t11) / 2
-//line kernels_host.go:169
-			t112 := t11[t92:][:n]
-			a := t8
-			b := t112
-//line kernels_host.go:171
-			t12 := count
-//line kernels_host.go:171
-			t13 := t11[:t12]
-			for i2 := 0; i2 < len(t13); i2++ {
-				if r.Halted() {
-//line kernels_host.go:171
-					r.Halt()
-				}
-//line kernels_host.go:172
-				at := readAt
-				if pairs && p.In == 1 {
-					t14 := at
-//line kernels_host.go:174
-					points := in[t14:][:t15]
-					for i3 := 0; i3 < len(a); i3++ {
-						a[i3] = kernel.Vec2[float64]{X: points[2*i3], Y: points[2*i3+1]}
-					}
-				} else if pairs {
-					for i4 := 0; i4 < len(a); i4++ {
-						a[i4] = kernel.Vec2[float64]{X: in[at], Y: in[at+p.In]}
-						at += size3
-					}
-				} else {
-					for i5 := 0; i5 < len(a); i5++ {
-						a[i5] = kernel.Vec2[float64]{X: in[at]}
-						at += p.In
-					}
-				}
-				t18 := tables[t17:]
-				t19 := a
-				t20 := a
-				t21 := b
-				t222 := a
-				from := t19
-//line kernels_host.go:136
-				if p.Steps == 0 {
-					t1 := t222
-					t23 := from
-//line kernels_host.go:137
-					copy(t1, t23)
-				} else {
-//line kernels_host.go:140
-					done := 1
-					radices := p.Radices
-//line kernels_host.go:146
-					t5 := from[:t42]
-					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
-						}
-//line kernels_host.go:147
-						next := t21
-						if s%2 == 1 {
-							next = t20
-						}
-						if s == last && direct {
-							next = t222
-						}
-						radix := int(radices & 15)
-						t62 := radix
-						t7 := done
-						t93 := done - 1
-//line kernels_host.go:155
-						t10 := t18[t93:]
-						t113 := from
-						t122 := next
-//line kernels_host.go:309
-						t16 := t62
-						if t16 == 2 {
-							t24 := t7
-							t32 := t10
-							t43 := t113
-							t52 := t122
-//line kernels_host.go:311
-							host2[float64](t24, t32, t43, t52)
-						} else if t16 == 3 {
-							t63 := t7
-							t82 := t10
-							t94 := t113
-							t102 := t122
-//line kernels_host.go:313
-							host3[float64](t63, t83, t82, t94, t102)
-						} else if t16 == 4 {
-							t114 := t7
-							t132 := t10
-							t142 := t113
-							t152 := t122
-//line kernels_host.go:315
-							host4[float64](t114, t83, t132, t142, t152)
-						} else if t16 == 5 {
-							t162 := t7
-							t182 := t10
-							t192 := t113
-							t202 := t122
-//line kernels_host.go:317
-							host5[float64](t162, t83, t182, t192, t202)
-						} else if t16 == 7 {
-							t212 := t7
-							t232 := t10
-							t242 := t113
-							t25 := t122
-//line kernels_host.go:460
-							q := len(t242) / 7
-							k := 0
-							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t26 := t242[:t110]
-							for i6 := 0; i6 < len(t26); i6++ {
-								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
-								}
-//line kernels_host.go:463
-								if k == t212 {
-									t33 := at2 + 6*t212
-									k = 0
-									at2 = t33
-								}
-//line kernels_host.go:466
-								v := [7]kernel.Vec2[float64]{}
-								v[0] = t242[i6]
-								for j := 1; j < 7; j++ {
-									t44 := t242[j*q+i6]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t212+k]
-//line kernels_host.go:469
-									result03 := multiply[float64](t44, t53)
-//line kernels_host.go:469
-									v[j] = result03
-								}
-								t72 := &v
-//line kernels_host.go:471
-								butterfly7[float64](t72)
-								t25[at2] = v[0]
-//line kernels_host.go:474
-								if t83 {
-									t25[at2+t212*6] = v[1]
-								} else {
-									t25[at2+t212] = v[1]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t25[at2+t212*5] = v[2]
-								} else {
-									t25[at2+t212*2] = v[2]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t25[at2+t212*4] = v[3]
-								} else {
-									t25[at2+t212*3] = v[3]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t25[at2+t212*3] = v[4]
-								} else {
-									t25[at2+t212*4] = v[4]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t25[at2+t212*2] = v[5]
-								} else {
-									t25[at2+t212*5] = v[5]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t25[at2+t212] = v[6]
-								} else {
-									t25[at2+t212*6] = v[6]
-								}
-//line kernels_host.go:480
-								k++
-								at2++
-							}
-//line kernels_host.go:320
-						} else if t16 == 8 {
-							t262 := t7
-							t28 := t10
-							t29 := t113
-							t30 := t122
-//line kernels_host.go:321
-							host8[float64](t262, t83, t28, t29, t30)
-						} else if t16 == 11 {
-							t31 := t7
-							t332 := t10
-							t34 := t113
-							t35 := t122
-//line kernels_host.go:486
-							q2 := len(t34) / 11
-							k2 := 0
-							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t27 := t34[:t111]
-							for i7 := 0; i7 < len(t27); i7++ {
-								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
-								}
-//line kernels_host.go:489
-								if k2 == t31 {
-									t36 := at3 + 10*t31
-									k2 = 0
-									at3 = t36
-								}
-//line kernels_host.go:492
-								v2 := [11]kernel.Vec2[float64]{}
-								v2[0] = t34[i7]
-								for j2 := 1; j2 < 11; j2++ {
-									t45 := t34[j2*q2+i7]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t31+k2]
-//line kernels_host.go:495
-									result04 := multiply[float64](t45, t54)
-//line kernels_host.go:495
-									v2[j2] = result04
-								}
-								t73 := &v2
-//line kernels_host.go:497
-								butterfly11[float64](t73)
-								t35[at3] = v2[0]
-								for j3 := 1; j3 < 11; j3++ {
-									if t83 {
-										t35[at3+(11-j3)*t31] = v2[j3]
-									} else {
-										t35[at3+j3*t31] = v2[j3]
-									}
-								}
-								k2++
-								at3++
-							}
-//line kernels_host.go:324
-						} else if t16 == 13 {
-							t362 := t7
-							t38 := t10
-							t39 := t113
-							t40 := t122
-//line kernels_host.go:512
-							q3 := len(t39) / 13
-							k3 := 0
-							at4 := 0
-//line kernels_host.go:514
-							t115 := q3
-//line kernels_host.go:514
-							t210 := t39[:t115]
-							for i8 := 0; i8 < len(t210); i8++ {
-								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
-								}
-//line kernels_host.go:515
-								if k3 == t362 {
-									t37 := at4 + 12*t362
-									k3 = 0
-									at4 = t37
-								}
-//line kernels_host.go:518
-								v3 := [13]kernel.Vec2[float64]{}
-								v3[0] = t39[i8]
-								for j4 := 1; j4 < 13; j4++ {
-									t46 := t39[j4*q3+i8]
-//line kernels_host.go:521
-									t55 := t38[(j4-1)*t362+k3]
-//line kernels_host.go:521
-									result05 := multiply[float64](t46, t55)
-//line kernels_host.go:521
-									v3[j4] = result05
-								}
-								t74 := &v3
-//line kernels_host.go:523
-								butterfly13[float64](t74)
-								t40[at4] = v3[0]
-								for j5 := 1; j5 < 13; j5++ {
-									if t83 {
-										t40[at4+(13-j5)*t362] = v3[j5]
-									} else {
-										t40[at4+j5*t362] = v3[j5]
-									}
-								}
-								k3++
-								at4++
-							}
-						}
-//line kernels_host.go:156
-						done *= radix
-						radices >>= 4
-						from = next
-					}
-					if !direct {
-						t133 := t222
-						t143 := from
-//line kernels_host.go:161
-						copy(t133, t143)
-					}
-				}
-//line kernels_host.go:190
-				at = writeAt
-				if pairs {
-					out[at] = kernel.Vec2[float64]{X: (a[0].X + a[0].Y) * scale}
-					at += p.Out
-					t243 := t9[c:n]
-					for k4 := 0; k4 < len(t243); k4++ {
-//line kernels_host.go:194
-						w := t243[k4]
-						t252 := a[k4+1]
-//line kernels_host.go:195
-						t263 := a[n-1-k4]
-						t272 := w
-//line kernels_host.go:195
-						result06 := split[float64](t252, t263, t272)
-//line kernels_host.go:195
-						result07 := result06.Scale(scale)
-//line kernels_host.go:195
-						out[at] = result07
-						at += p.Out
-					}
-					out[at] = kernel.Vec2[float64]{X: (a[0].X - a[0].Y) * scale}
-				} else {
-					t322 := a[:t312]
-					for i9 := 0; i9 < len(t322); i9++ {
-//line kernels_host.go:200
-						v4 := t322[i9]
-						result08 := v4.Scale(scale)
-//line kernels_host.go:201
-						out[at] = result08
-						at += p.Out
-					}
-				}
-				readAt += p.Levels[0].In
-				writeAt += p.Levels[0].Out
-			}
-		}
-	}
-}
-
-//line quern_gen.go:5517:1
-func quernPlainHostInverse_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6), host6.Slice[float32](r, 7)
-	host6.Plain(r, func(t kernel.Thread) { quern_hostInverse_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostHostInverse_float32(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 4)
-	scratch := host6.Slice[kernel.Vec2[float32]](r, 5)
-	in := host6.Slice[kernel.Vec2[float32]](r, 6)
-	out := host6.Slice[float32](r, 7)
+	tables := host6.Slice[kernel.Vec2[T]](r, 4)
+	scratch := host6.Slice[kernel.Vec2[T]](r, 5)
+	in := host6.Slice[kernel.Vec2[T]](r, 6)
+	out := host6.Slice[T](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5544,105 +1960,77 @@ func quernHostHostInverse_float32(r *host6.Run) {
 	direct := false || last%2 == 1 || last == 0
 	t83 := p.Sign < 0
 	t322 := 2 * n
-	scale := float32(p.ScaleX)
+	scale := T(p.ScaleX)
 	size4 := 2 * p.Out
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostInverse_float32(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, size3, c, t222, t25, t42, last, direct, t83, out, t322, scale, size4, dimX)
+				quernRow1HostInverse[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, size3, c, t222, t25, t42, last, direct, t83, out, t322, scale, size4, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, tables []kernel.Vec2[float32], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[float32], size3, c, t222 int, t25, t42 int32, last int, direct, t83 bool, out []float32, t322 int, scale float32, size4, dimX int) {
+func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], size3 int, c int, t222 int, t25 int32, t42 int32, last int, direct bool, t83 bool, out []T, t322 int, scale T, size4 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:38:20000
-		own := result02
-//line kernels_host.go:39:20000
-		for i := blockX; i < tiles; i += gridX {
-//line kernels_host.go:40:20000
-			if r.Halted() {
-//line kernels_host.go:39:20000
-				r.Halt()
-//line kernels_host.go:40:20000
+		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:58:20000*/ size := size2 * result0
+		/*line kernels_host.go:58:20000*/ t3 := blockX * size
+		/*line kernels_host.go:59:20000*/ t4 := size
+		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:38:20000*/ own := result02
+		/*line kernels_host.go:39:20000*/ for i := blockX; i < tiles; i += gridX {
+			/*line kernels_host.go:40:20000*/ if r.Halted() {
+				/*line kernels_host.go:39:20000*/ r.Halt() /*line quern_gen.go:1988:1*/
 			}
-//line kernels_host.go:40:20000
-			t6 := i
-//line kernels_host.go:40:20000
-			t9 := tables[roots:]
-//line kernels_host.go:41:20000
-			t11 := own
-//line kernels_host.go:211
-			t22 := t6
-//line kernels_host.go:211
-			first, in2, out2, _ := place(*p, t22)
+			/*line kernels_host.go:40:20000*/ t6 := i
+			/*line kernels_host.go:40:20000*/ t9 := tables[roots:]
+			/*line kernels_host.go:41:20000*/ t11 := own
+			/*line kernels_host.go:211*/ t22 := t6
+			/*line kernels_host.go:211*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-//line kernels_host.go:213
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:213*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
 			t8 := t11[:n]
 			t92 := len(t11) / 2
-//line kernels_host.go:214
-			t112 := t11[t92:][:n]
+			/*line kernels_host.go:214*/ t112 := t11[t92:][:n]
 			a := t8
 			b := t112
-//line kernels_host.go:216
-			t12 := count
-//line kernels_host.go:216
-			t13 := t11[:t12]
+			/*line kernels_host.go:216*/ t12 := count
+			/*line kernels_host.go:216*/ t13 := t11[:t12]
 			for i2 := 0; i2 < len(t13); i2++ {
 				if r.Halted() {
-//line kernels_host.go:216
-					r.Halt()
+					/*line kernels_host.go:216*/ r.Halt()
 				}
-//line kernels_host.go:217
-				at := readAt
+				/*line kernels_host.go:217*/ at := readAt
 				if pairs {
 					t14 := in[at].X
-//line kernels_host.go:219
-					t15 := in[at+size3].X
+					/*line kernels_host.go:219*/ t15 := in[at+size3].X
 					low := t14
 					high := t15
-//line kernels_host.go:220
-					a[0] = kernel.Vec2[float32]{X: low + high, Y: low - high}
+					/*line kernels_host.go:220*/ a[0] = kernel.Vec2[T]{X: low + high, Y: low - high}
 					end := at + size3
 					t17 := t9[c:n]
 					for k := 0; k < len(t17); k++ {
-//line kernels_host.go:222
-						w := t17[k]
+						/*line kernels_host.go:222*/ w := t17[k]
 						at += p.In
 						end -= p.In
 						t18 := in[at]
-//line kernels_host.go:225
-						t19 := in[end]
+						/*line kernels_host.go:225*/ t19 := in[end]
 						t20 := w
-//line kernels_host.go:225
-						result03 := merge[float32](t18, t19, t20)
-//line kernels_host.go:225
-						a[k+1] = result03
+						/*line kernels_host.go:225*/ result03 := merge[T](t18, t19, t20)
+						/*line kernels_host.go:225*/ a[k+1] = result03
 					}
 				} else {
-					a[0] = kernel.Vec2[float32]{X: in[at].X}
+					a[0] = kernel.Vec2[T]{X: in[at].X}
 					t23 := a[c:t222]
 					for k2 := 0; k2 < len(t23); k2++ {
-//line kernels_host.go:230
-						at += p.In
+						/*line kernels_host.go:230*/ at += p.In
 						v := in[at]
 						a[k2+1] = v
 						v.Y = -v.Y
@@ -5655,25 +2043,19 @@ func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch [
 				t29 := b
 				t30 := a
 				from := t27
-//line kernels_host.go:136
-				if p.Steps == 0 {
+				/*line kernels_host.go:136*/ if p.Steps == 0 {
 					t1 := t30
 					t24 := from
-//line kernels_host.go:137
-					copy(t1, t24)
+					/*line kernels_host.go:137*/ copy(t1, t24)
 				} else {
-//line kernels_host.go:140
-					done := 1
+					/*line kernels_host.go:140*/ done := 1
 					radices := p.Radices
-//line kernels_host.go:146
-					t5 := from[:t42]
+					/*line kernels_host.go:146*/ t5 := from[:t42]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
+							/*line kernels_host.go:146*/ r.Halt()
 						}
-//line kernels_host.go:147
-						next := t29
+						/*line kernels_host.go:147*/ next := t29
 						if s%2 == 1 {
 							next = t28
 						}
@@ -5684,118 +2066,95 @@ func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch [
 						t62 := radix
 						t7 := done
 						t93 := done - 1
-//line kernels_host.go:155
-						t10 := t26[t93:]
+						/*line kernels_host.go:155*/ t10 := t26[t93:]
 						t113 := from
 						t122 := next
-//line kernels_host.go:309
-						t16 := t62
+						/*line kernels_host.go:309*/ t16 := t62
 						if t16 == 2 {
 							t210 := t7
 							t32 := t10
 							t43 := t113
 							t52 := t122
-//line kernels_host.go:311
-							host2[float32](t210, t32, t43, t52)
+							/*line kernels_host.go:311*/ host2[T](t210, t32, t43, t52)
 						} else if t16 == 3 {
 							t63 := t7
 							t82 := t10
 							t94 := t113
 							t102 := t122
-//line kernels_host.go:313
-							host3[float32](t63, t83, t82, t94, t102)
+							/*line kernels_host.go:313*/ host3[T](t63, t83, t82, t94, t102)
 						} else if t16 == 4 {
 							t114 := t7
 							t132 := t10
 							t142 := t113
 							t152 := t122
-//line kernels_host.go:315
-							host4[float32](t114, t83, t132, t142, t152)
+							/*line kernels_host.go:315*/ host4[T](t114, t83, t132, t142, t152)
 						} else if t16 == 5 {
 							t162 := t7
 							t182 := t10
 							t192 := t113
 							t202 := t122
-//line kernels_host.go:317
-							host5[float32](t162, t83, t182, t192, t202)
+							/*line kernels_host.go:317*/ host5[T](t162, t83, t182, t192, t202)
 						} else if t16 == 7 {
 							t21 := t7
 							t232 := t10
 							t242 := t113
 							t252 := t122
-//line kernels_host.go:460
-							q := len(t242) / 7
+							/*line kernels_host.go:460*/ q := len(t242) / 7
 							k3 := 0
 							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t211 := t242[:t110]
+							/*line kernels_host.go:462*/ t110 := q
+							/*line kernels_host.go:462*/ t211 := t242[:t110]
 							for i3 := 0; i3 < len(t211); i3++ {
 								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
+									/*line kernels_host.go:462*/ r.Halt()
 								}
-//line kernels_host.go:463
-								if k3 == t21 {
+								/*line kernels_host.go:463*/ if k3 == t21 {
 									t33 := at2 + 6*t21
 									k3 = 0
 									at2 = t33
 								}
-//line kernels_host.go:466
-								v2 := [7]kernel.Vec2[float32]{}
+								/*line kernels_host.go:466*/ v2 := [7]kernel.Vec2[T]{}
 								v2[0] = t242[i3]
 								for j := 1; j < 7; j++ {
 									t44 := t242[j*q+i3]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t21+k3]
-//line kernels_host.go:469
-									result04 := multiply[float32](t44, t53)
-//line kernels_host.go:469
-									v2[j] = result04
+									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t21+k3]
+									/*line kernels_host.go:469*/ result04 := multiply[T](t44, t53)
+									/*line kernels_host.go:469*/ v2[j] = result04
 								}
 								t72 := &v2
-//line kernels_host.go:471
-								butterfly7[float32](t72)
+								/*line kernels_host.go:471*/ butterfly7[T](t72)
 								t252[at2] = v2[0]
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t21*6] = v2[1]
 								} else {
 									t252[at2+t21] = v2[1]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t21*5] = v2[2]
 								} else {
 									t252[at2+t21*2] = v2[2]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t21*4] = v2[3]
 								} else {
 									t252[at2+t21*3] = v2[3]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t21*3] = v2[4]
 								} else {
 									t252[at2+t21*4] = v2[4]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t21*2] = v2[5]
 								} else {
 									t252[at2+t21*5] = v2[5]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t21] = v2[6]
 								} else {
 									t252[at2+t21*6] = v2[6]
 								}
-//line kernels_host.go:480
-								k3++
+								/*line kernels_host.go:480*/ k3++
 								at2++
 							}
 //line kernels_host.go:320
@@ -5804,47 +2163,36 @@ func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch [
 							t282 := t10
 							t292 := t113
 							t302 := t122
-//line kernels_host.go:321
-							host8[float32](t262, t83, t282, t292, t302)
+							/*line kernels_host.go:321*/ host8[T](t262, t83, t282, t292, t302)
 						} else if t16 == 11 {
 							t31 := t7
 							t332 := t10
 							t34 := t113
 							t35 := t122
-//line kernels_host.go:486
-							q2 := len(t34) / 11
+							/*line kernels_host.go:486*/ q2 := len(t34) / 11
 							k4 := 0
 							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t212 := t34[:t111]
+							/*line kernels_host.go:488*/ t111 := q2
+							/*line kernels_host.go:488*/ t212 := t34[:t111]
 							for i4 := 0; i4 < len(t212); i4++ {
 								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
+									/*line kernels_host.go:488*/ r.Halt()
 								}
-//line kernels_host.go:489
-								if k4 == t31 {
+								/*line kernels_host.go:489*/ if k4 == t31 {
 									t36 := at3 + 10*t31
 									k4 = 0
 									at3 = t36
 								}
-//line kernels_host.go:492
-								v3 := [11]kernel.Vec2[float32]{}
+								/*line kernels_host.go:492*/ v3 := [11]kernel.Vec2[T]{}
 								v3[0] = t34[i4]
 								for j2 := 1; j2 < 11; j2++ {
 									t45 := t34[j2*q2+i4]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t31+k4]
-//line kernels_host.go:495
-									result05 := multiply[float32](t45, t54)
-//line kernels_host.go:495
-									v3[j2] = result05
+									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t31+k4]
+									/*line kernels_host.go:495*/ result05 := multiply[T](t45, t54)
+									/*line kernels_host.go:495*/ v3[j2] = result05
 								}
 								t73 := &v3
-//line kernels_host.go:497
-								butterfly11[float32](t73)
+								/*line kernels_host.go:497*/ butterfly11[T](t73)
 								t35[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t83 {
@@ -5862,40 +2210,30 @@ func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch [
 							t38 := t10
 							t39 := t113
 							t40 := t122
-//line kernels_host.go:512
-							q3 := len(t39) / 13
+							/*line kernels_host.go:512*/ q3 := len(t39) / 13
 							k5 := 0
 							at4 := 0
-//line kernels_host.go:514
-							t115 := q3
-//line kernels_host.go:514
-							t213 := t39[:t115]
+							/*line kernels_host.go:514*/ t115 := q3
+							/*line kernels_host.go:514*/ t213 := t39[:t115]
 							for i5 := 0; i5 < len(t213); i5++ {
 								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
+									/*line kernels_host.go:514*/ r.Halt()
 								}
-//line kernels_host.go:515
-								if k5 == t362 {
+								/*line kernels_host.go:515*/ if k5 == t362 {
 									t37 := at4 + 12*t362
 									k5 = 0
 									at4 = t37
 								}
-//line kernels_host.go:518
-								v4 := [13]kernel.Vec2[float32]{}
+								/*line kernels_host.go:518*/ v4 := [13]kernel.Vec2[T]{}
 								v4[0] = t39[i5]
 								for j4 := 1; j4 < 13; j4++ {
 									t46 := t39[j4*q3+i5]
-//line kernels_host.go:521
-									t55 := t38[(j4-1)*t362+k5]
-//line kernels_host.go:521
-									result06 := multiply[float32](t46, t55)
-//line kernels_host.go:521
-									v4[j4] = result06
+									/*line kernels_host.go:521*/ t55 := t38[(j4-1)*t362+k5]
+									/*line kernels_host.go:521*/ result06 := multiply[T](t46, t55)
+									/*line kernels_host.go:521*/ v4[j4] = result06
 								}
 								t74 := &v4
-//line kernels_host.go:523
-								butterfly13[float32](t74)
+								/*line kernels_host.go:523*/ butterfly13[T](t74)
 								t40[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t83 {
@@ -5908,64 +2246,49 @@ func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch [
 								at4++
 							}
 						}
-//line kernels_host.go:156
-						done *= radix
+						/*line kernels_host.go:156*/ done *= radix
 						radices >>= 4
 						from = next
 					}
 					if !direct {
 						t133 := t30
 						t143 := from
-//line kernels_host.go:161
-						copy(t133, t143)
+						/*line kernels_host.go:161*/ copy(t133, t143)
 					}
 				}
-//line kernels_host.go:238
-				at = writeAt
+				/*line kernels_host.go:238*/ at = writeAt
 				if pairs && p.Out == 1 {
 					t312 := at
-//line kernels_host.go:240
-					points := out[t312:][:t322]
+					/*line kernels_host.go:240*/ points := out[t312:][:t322]
 					for i6 := 0; i6 < len(a); i6++ {
-//line kernels_host.go:241
-						v5 := a[i6]
+						/*line kernels_host.go:241*/ v5 := a[i6]
 						t333 := points
 						t342 := 2 * i6
-//line kernels_host.go:242
-						_ = t333[t342]
+						/*line kernels_host.go:242*/ _ = t333[t342]
 						t352 := points
 						t363 := 2*i6 + 1
-//line kernels_host.go:242
-						_ = t352[t363]
+						/*line kernels_host.go:242*/ _ = t352[t363]
 						t372 := v5.X * scale
 						t382 := v5.Y * scale
-//line kernels_host.go:242
-						t333[t342] = t372
-//line kernels_host.go:242
-						t352[t363] = t382
+						/*line kernels_host.go:242*/ t333[t342] = t372
+						/*line kernels_host.go:242*/ t352[t363] = t382
 					}
 				} else if pairs {
 					for i7 := 0; i7 < len(a); i7++ {
-//line kernels_host.go:245
-						v6 := a[i7]
+						/*line kernels_host.go:245*/ v6 := a[i7]
 						t402 := at
-//line kernels_host.go:246
-						_ = out[t402]
+						/*line kernels_host.go:246*/ _ = out[t402]
 						t422 := at + p.Out
-//line kernels_host.go:246
-						_ = out[t422]
+						/*line kernels_host.go:246*/ _ = out[t422]
 						t432 := v6.X * scale
 						t442 := v6.Y * scale
-//line kernels_host.go:246
-						out[t402] = t432
-//line kernels_host.go:246
-						out[t422] = t442
+						/*line kernels_host.go:246*/ out[t402] = t432
+						/*line kernels_host.go:246*/ out[t422] = t442
 						at += size4
 					}
 				} else {
 					for i8 := 0; i8 < len(a); i8++ {
-//line kernels_host.go:250
-						v7 := a[i8]
+						/*line kernels_host.go:250*/ v7 := a[i8]
 						out[at] = v7.X * scale
 						at += p.Out
 					}
@@ -5974,489 +2297,24 @@ func quernRow1HostInverse_float32(r *host6.Run, t2, size2, blockX int, scratch [
 				writeAt += p.Levels[0].Out
 			}
 		}
-	}
+	} /*line quern_gen.go:2300:1*/
 }
 
-//line quern_gen.go:5981:1
-func quernPlainHostInverse_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6), host6.Slice[float64](r, 7)
-	host6.Plain(r, func(t kernel.Thread) { quern_hostInverse_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainHostChirp[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6), host6.Slice[kernel.Vec2[T]](r, 7), host6.Slice[kernel.Vec2[T]](r, 8)
+	host6.Plain(r, func(t kernel.Thread) { hostChirp[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
-func quernHostHostInverse_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 4)
-	scratch := host6.Slice[kernel.Vec2[float64]](r, 5)
-	in := host6.Slice[kernel.Vec2[float64]](r, 6)
-	out := host6.Slice[float64](r, 7)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	gridX := r.GridDim.X
-	t2 := int(p.N)
-	size2 := 2 * int(p.Tile)
-	n := int(p.N)
-	size3 := n * p.In
-	c := int(1)
-	t222 := n/2 + 1
-	t25 := p.Roots
-	t42 := p.Steps
-	last := int(p.Steps) - 1
-	direct := false || last%2 == 1 || last == 0
-	t83 := p.Sign < 0
-	t322 := 2 * n
-	scale := float64(p.ScaleX)
-	size4 := 2 * p.Out
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostInverse_float64(r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, size3, c, t222, t25, t42, last, direct, t83, out, t322, scale, size4, dimX)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1HostInverse_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, tables []kernel.Vec2[float64], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[float64], size3, c, t222 int, t25, t42 int32, last int, direct, t83 bool, out []float64, t322 int, scale float64, size4, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:38:20000
-		own := result02
-//line kernels_host.go:39:20000
-		for i := blockX; i < tiles; i += gridX {
-//line kernels_host.go:40:20000
-			if r.Halted() {
-//line kernels_host.go:39:20000
-				r.Halt()
-//line kernels_host.go:40:20000
-			}
-//line kernels_host.go:40:20000
-			t6 := i
-//line kernels_host.go:40:20000
-			t9 := tables[roots:]
-//line kernels_host.go:41:20000
-			t11 := own
-//line kernels_host.go:211
-			t22 := t6
-//line kernels_host.go:211
-			first, in2, out2, _ := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-//line kernels_host.go:213
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
-			t8 := t11[:n]
-			t92 := len(t11) / 2
-//line kernels_host.go:214
-			t112 := t11[t92:][:n]
-			a := t8
-			b := t112
-//line kernels_host.go:216
-			t12 := count
-//line kernels_host.go:216
-			t13 := t11[:t12]
-			for i2 := 0; i2 < len(t13); i2++ {
-				if r.Halted() {
-//line kernels_host.go:216
-					r.Halt()
-				}
-//line kernels_host.go:217
-				at := readAt
-				if pairs {
-					t14 := in[at].X
-//line kernels_host.go:219
-					t15 := in[at+size3].X
-					low := t14
-					high := t15
-//line kernels_host.go:220
-					a[0] = kernel.Vec2[float64]{X: low + high, Y: low - high}
-					end := at + size3
-					t17 := t9[c:n]
-					for k := 0; k < len(t17); k++ {
-//line kernels_host.go:222
-						w := t17[k]
-						at += p.In
-						end -= p.In
-						t18 := in[at]
-//line kernels_host.go:225
-						t19 := in[end]
-						t20 := w
-//line kernels_host.go:225
-						result03 := merge[float64](t18, t19, t20)
-//line kernels_host.go:225
-						a[k+1] = result03
-					}
-				} else {
-					a[0] = kernel.Vec2[float64]{X: in[at].X}
-					t23 := a[c:t222]
-					for k2 := 0; k2 < len(t23); k2++ {
-//line kernels_host.go:230
-						at += p.In
-						v := in[at]
-						a[k2+1] = v
-						v.Y = -v.Y
-						a[n-1-k2] = v
-					}
-				}
-				t26 := tables[t25:]
-				t27 := a
-				t28 := a
-				t29 := b
-				t30 := a
-				from := t27
-//line kernels_host.go:136
-				if p.Steps == 0 {
-					t1 := t30
-					t24 := from
-//line kernels_host.go:137
-					copy(t1, t24)
-				} else {
-//line kernels_host.go:140
-					done := 1
-					radices := p.Radices
-//line kernels_host.go:146
-					t5 := from[:t42]
-					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
-						}
-//line kernels_host.go:147
-						next := t29
-						if s%2 == 1 {
-							next = t28
-						}
-						if s == last && direct {
-							next = t30
-						}
-						radix := int(radices & 15)
-						t62 := radix
-						t7 := done
-						t93 := done - 1
-//line kernels_host.go:155
-						t10 := t26[t93:]
-						t113 := from
-						t122 := next
-//line kernels_host.go:309
-						t16 := t62
-						if t16 == 2 {
-							t210 := t7
-							t32 := t10
-							t43 := t113
-							t52 := t122
-//line kernels_host.go:311
-							host2[float64](t210, t32, t43, t52)
-						} else if t16 == 3 {
-							t63 := t7
-							t82 := t10
-							t94 := t113
-							t102 := t122
-//line kernels_host.go:313
-							host3[float64](t63, t83, t82, t94, t102)
-						} else if t16 == 4 {
-							t114 := t7
-							t132 := t10
-							t142 := t113
-							t152 := t122
-//line kernels_host.go:315
-							host4[float64](t114, t83, t132, t142, t152)
-						} else if t16 == 5 {
-							t162 := t7
-							t182 := t10
-							t192 := t113
-							t202 := t122
-//line kernels_host.go:317
-							host5[float64](t162, t83, t182, t192, t202)
-						} else if t16 == 7 {
-							t21 := t7
-							t232 := t10
-							t242 := t113
-							t252 := t122
-//line kernels_host.go:460
-							q := len(t242) / 7
-							k3 := 0
-							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t211 := t242[:t110]
-							for i3 := 0; i3 < len(t211); i3++ {
-								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
-								}
-//line kernels_host.go:463
-								if k3 == t21 {
-									t33 := at2 + 6*t21
-									k3 = 0
-									at2 = t33
-								}
-//line kernels_host.go:466
-								v2 := [7]kernel.Vec2[float64]{}
-								v2[0] = t242[i3]
-								for j := 1; j < 7; j++ {
-									t44 := t242[j*q+i3]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t21+k3]
-//line kernels_host.go:469
-									result04 := multiply[float64](t44, t53)
-//line kernels_host.go:469
-									v2[j] = result04
-								}
-								t72 := &v2
-//line kernels_host.go:471
-								butterfly7[float64](t72)
-								t252[at2] = v2[0]
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t21*6] = v2[1]
-								} else {
-									t252[at2+t21] = v2[1]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t21*5] = v2[2]
-								} else {
-									t252[at2+t21*2] = v2[2]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t21*4] = v2[3]
-								} else {
-									t252[at2+t21*3] = v2[3]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t21*3] = v2[4]
-								} else {
-									t252[at2+t21*4] = v2[4]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t21*2] = v2[5]
-								} else {
-									t252[at2+t21*5] = v2[5]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t21] = v2[6]
-								} else {
-									t252[at2+t21*6] = v2[6]
-								}
-//line kernels_host.go:480
-								k3++
-								at2++
-							}
-//line kernels_host.go:320
-						} else if t16 == 8 {
-							t262 := t7
-							t282 := t10
-							t292 := t113
-							t302 := t122
-//line kernels_host.go:321
-							host8[float64](t262, t83, t282, t292, t302)
-						} else if t16 == 11 {
-							t31 := t7
-							t332 := t10
-							t34 := t113
-							t35 := t122
-//line kernels_host.go:486
-							q2 := len(t34) / 11
-							k4 := 0
-							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t212 := t34[:t111]
-							for i4 := 0; i4 < len(t212); i4++ {
-								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
-								}
-//line kernels_host.go:489
-								if k4 == t31 {
-									t36 := at3 + 10*t31
-									k4 = 0
-									at3 = t36
-								}
-//line kernels_host.go:492
-								v3 := [11]kernel.Vec2[float64]{}
-								v3[0] = t34[i4]
-								for j2 := 1; j2 < 11; j2++ {
-									t45 := t34[j2*q2+i4]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t31+k4]
-//line kernels_host.go:495
-									result05 := multiply[float64](t45, t54)
-//line kernels_host.go:495
-									v3[j2] = result05
-								}
-								t73 := &v3
-//line kernels_host.go:497
-								butterfly11[float64](t73)
-								t35[at3] = v3[0]
-								for j3 := 1; j3 < 11; j3++ {
-									if t83 {
-										t35[at3+(11-j3)*t31] = v3[j3]
-									} else {
-										t35[at3+j3*t31] = v3[j3]
-									}
-								}
-								k4++
-								at3++
-							}
-//line kernels_host.go:324
-						} else if t16 == 13 {
-							t362 := t7
-							t38 := t10
-							t39 := t113
-							t40 := t122
-//line kernels_host.go:512
-							q3 := len(t39) / 13
-							k5 := 0
-							at4 := 0
-//line kernels_host.go:514
-							t115 := q3
-//line kernels_host.go:514
-							t213 := t39[:t115]
-							for i5 := 0; i5 < len(t213); i5++ {
-								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
-								}
-//line kernels_host.go:515
-								if k5 == t362 {
-									t37 := at4 + 12*t362
-									k5 = 0
-									at4 = t37
-								}
-//line kernels_host.go:518
-								v4 := [13]kernel.Vec2[float64]{}
-								v4[0] = t39[i5]
-								for j4 := 1; j4 < 13; j4++ {
-									t46 := t39[j4*q3+i5]
-//line kernels_host.go:521
-									t55 := t38[(j4-1)*t362+k5]
-//line kernels_host.go:521
-									result06 := multiply[float64](t46, t55)
-//line kernels_host.go:521
-									v4[j4] = result06
-								}
-								t74 := &v4
-//line kernels_host.go:523
-								butterfly13[float64](t74)
-								t40[at4] = v4[0]
-								for j5 := 1; j5 < 13; j5++ {
-									if t83 {
-										t40[at4+(13-j5)*t362] = v4[j5]
-									} else {
-										t40[at4+j5*t362] = v4[j5]
-									}
-								}
-								k5++
-								at4++
-							}
-						}
-//line kernels_host.go:156
-						done *= radix
-						radices >>= 4
-						from = next
-					}
-					if !direct {
-						t133 := t30
-						t143 := from
-//line kernels_host.go:161
-						copy(t133, t143)
-					}
-				}
-//line kernels_host.go:238
-				at = writeAt
-				if pairs && p.Out == 1 {
-					t312 := at
-//line kernels_host.go:240
-					points := out[t312:][:t322]
-					for i6 := 0; i6 < len(a); i6++ {
-//line kernels_host.go:241
-						v5 := a[i6]
-						t333 := points
-						t342 := 2 * i6
-//line kernels_host.go:242
-						_ = t333[t342]
-						t352 := points
-						t363 := 2*i6 + 1
-//line kernels_host.go:242
-						_ = t352[t363]
-						t372 := v5.X * scale
-						t382 := v5.Y * scale
-//line kernels_host.go:242
-						t333[t342] = t372
-//line kernels_host.go:242
-						t352[t363] = t382
-					}
-				} else if pairs {
-					for i7 := 0; i7 < len(a); i7++ {
-//line kernels_host.go:245
-						v6 := a[i7]
-						t402 := at
-//line kernels_host.go:246
-						_ = out[t402]
-						t422 := at + p.Out
-//line kernels_host.go:246
-						_ = out[t422]
-						t432 := v6.X * scale
-						t442 := v6.Y * scale
-//line kernels_host.go:246
-						out[t402] = t432
-//line kernels_host.go:246
-						out[t422] = t442
-						at += size4
-					}
-				} else {
-					for i8 := 0; i8 < len(a); i8++ {
-//line kernels_host.go:250
-						v7 := a[i8]
-						out[at] = v7.X * scale
-						at += p.Out
-					}
-				}
-				readAt += p.Levels[0].In
-				writeAt += p.Levels[0].Out
-			}
-		}
-	}
-}
-
-//line quern_gen.go:6445:1
-func quernPlainHostChirp_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6), host6.Slice[kernel.Vec2[float32]](r, 7), host6.Slice[kernel.Vec2[float32]](r, 8)
-	host6.Plain(r, func(t kernel.Thread) { quern_hostChirp_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
-}
-
-func quernHostHostChirp_float32(r *host6.Run) {
+func quernHostHostChirp[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	tiles := host6.Value[int](r, 1)
 	c := host6.Value[chirps](r, 2)
 	forward := host6.Value[pass](r, 3)
 	backward := host6.Value[pass](r, 4)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 5)
-	scratch := host6.Slice[kernel.Vec2[float32]](r, 6)
-	in := host6.Slice[kernel.Vec2[float32]](r, 7)
-	out := host6.Slice[kernel.Vec2[float32]](r, 8)
+	tables := host6.Slice[kernel.Vec2[T]](r, 5)
+	scratch := host6.Slice[kernel.Vec2[T]](r, 6)
+	in := host6.Slice[kernel.Vec2[T]](r, 7)
+	out := host6.Slice[kernel.Vec2[T]](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6466,7 +2324,7 @@ func quernHostHostChirp_float32(r *host6.Run) {
 	t8 := c.Lines.Points
 	t17 := c.Chirp
 	t7 := int(p.N)
-	t14 := float32(p.Sign)
+	t14 := T(p.Sign)
 	t28 := forward.Roots
 	t42 := forward.Steps
 	last := int(forward.Steps) - 1
@@ -6478,118 +2336,87 @@ func quernHostHostChirp_float32(r *host6.Run) {
 	last2 := int(backward.Steps) - 1
 	direct2 := false || last2%2 == 1 || last2 == 0
 	t85 := backward.Sign < 0
-	t154 := float32(p.ScaleX)
-	t163 := float32(p.ScaleY)
+	t154 := T(p.ScaleX)
+	t163 := T(p.ScaleY)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostChirp_float32(r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, tables, t17, t7, in, t14, t28, &forward, t42, last, direct, t83, t343, t41, &backward, t47, last2, direct2, t85, out, t154, t163, dimX)
+				quernRow1HostChirp[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, tables, t17, t7, in, t14, t28, &forward, t42, last, direct, t83, t343, t41, &backward, t47, last2, direct2, t85, out, t154, t163, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float32], gridX, tiles int, p *pass, t8 int, tables []kernel.Vec2[float32], t17, t7 int, in []kernel.Vec2[float32], t14 float32, t28 int32, forward *pass, t42 int32, last int, direct, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2, t85 bool, out []kernel.Vec2[float32], t154, t163 float32, dimX int) {
+func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t8 int, tables []kernel.Vec2[T], t17 int, t7 int, in []kernel.Vec2[T], t14 T, t28 int32, forward *pass, t42 int32, last int, direct bool, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2 bool, t85 bool, out []kernel.Vec2[T], t154 T, t163 T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:49:20000
-		own := result02
-//line kernels_host.go:50:20000
-		for i := blockX; i < tiles; i += gridX {
-//line kernels_host.go:51:20000
-			if r.Halted() {
-//line kernels_host.go:50:20000
-				r.Halt()
-//line kernels_host.go:51:20000
+		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:58:20000*/ size := size2 * result0
+		/*line kernels_host.go:58:20000*/ t3 := blockX * size
+		/*line kernels_host.go:59:20000*/ t4 := size
+		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:49:20000*/ own := result02
+		/*line kernels_host.go:50:20000*/ for i := blockX; i < tiles; i += gridX {
+			/*line kernels_host.go:51:20000*/ if r.Halted() {
+				/*line kernels_host.go:50:20000*/ r.Halt() /*line quern_gen.go:2364:1*/
 			}
-//line kernels_host.go:51:20000
-			t6 := i
-//line kernels_host.go:52:20000
-			t11 := own
-//line kernels_host.go:261
-			t22 := t6
-//line kernels_host.go:261
-			first, in2, out2, _ := place(*p, t22)
+			/*line kernels_host.go:51:20000*/ t6 := i
+			/*line kernels_host.go:52:20000*/ t11 := own
+			/*line kernels_host.go:261*/ t22 := t6
+			/*line kernels_host.go:261*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-//line kernels_host.go:263
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:263*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
 			t10 := t11[:t8]
 			t112 := len(t11) / 2
-//line kernels_host.go:264
-			t13 := t11[t112:][:t8]
+			/*line kernels_host.go:264*/ t13 := t11[t112:][:t8]
 			a := t10
 			b := t13
-//line kernels_host.go:266
-			chirp := tables[t17:][:t7]
+			/*line kernels_host.go:266*/ chirp := tables[t17:][:t7]
 			t19 := count
-//line kernels_host.go:267
-			t20 := t11[:t19]
+			/*line kernels_host.go:267*/ t20 := t11[:t19]
 			for i2 := 0; i2 < len(t20); i2++ {
 				if r.Halted() {
-//line kernels_host.go:267
-					r.Halt()
+					/*line kernels_host.go:267*/ r.Halt()
 				}
-//line kernels_host.go:268
-				at := readAt
+				/*line kernels_host.go:268*/ at := readAt
 				for i3 := 0; i3 < len(chirp); i3++ {
-//line kernels_host.go:269
-					w := chirp[i3]
+					/*line kernels_host.go:269*/ w := chirp[i3]
 					v := in[at]
 					v.Y *= t14
 					t21 := v
 					t222 := w
-//line kernels_host.go:272
-					result03 := multiply[float32](t21, t222)
-//line kernels_host.go:272
-					a[i3] = result03
+					/*line kernels_host.go:272*/ result03 := multiply[T](t21, t222)
+					/*line kernels_host.go:272*/ a[i3] = result03
 					at += p.In
 				}
 				t25 := a[t7:]
 				for i4 := 0; i4 < len(t25); i4++ {
-//line kernels_host.go:275
-					t25[i4] = kernel.Vec2[float32]{}
+					/*line kernels_host.go:275*/ t25[i4] = kernel.Vec2[T]{}
 				}
-//line kernels_host.go:276
-				t29 := tables[t28:]
+				/*line kernels_host.go:276*/ t29 := tables[t28:]
 				t30 := a
 				t31 := a
 				t32 := b
 				t33 := a
 				from := t30
-//line kernels_host.go:136
-				if forward.Steps == 0 {
+				/*line kernels_host.go:136*/ if forward.Steps == 0 {
 					t1 := t33
 					t23 := from
-//line kernels_host.go:137
-					copy(t1, t23)
+					/*line kernels_host.go:137*/ copy(t1, t23)
 				} else {
-//line kernels_host.go:140
-					done := 1
+					/*line kernels_host.go:140*/ done := 1
 					radices := forward.Radices
-//line kernels_host.go:146
-					t5 := from[:t42]
+					/*line kernels_host.go:146*/ t5 := from[:t42]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
+							/*line kernels_host.go:146*/ r.Halt()
 						}
-//line kernels_host.go:147
-						next := t32
+						/*line kernels_host.go:147*/ next := t32
 						if s%2 == 1 {
 							next = t31
 						}
@@ -6600,118 +2427,95 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 						t62 := radix
 						t72 := done
 						t9 := done - 1
-//line kernels_host.go:155
-						t102 := t29[t9:]
+						/*line kernels_host.go:155*/ t102 := t29[t9:]
 						t113 := from
 						t12 := next
-//line kernels_host.go:309
-						t15 := t62
+						/*line kernels_host.go:309*/ t15 := t62
 						if t15 == 2 {
 							t24 := t72
 							t34 := t102
 							t43 := t113
 							t52 := t12
-//line kernels_host.go:311
-							host2[float32](t24, t34, t43, t52)
+							/*line kernels_host.go:311*/ host2[T](t24, t34, t43, t52)
 						} else if t15 == 3 {
 							t63 := t72
 							t82 := t102
 							t92 := t113
 							t103 := t12
-//line kernels_host.go:313
-							host3[float32](t63, t83, t82, t92, t103)
+							/*line kernels_host.go:313*/ host3[T](t63, t83, t82, t92, t103)
 						} else if t15 == 4 {
 							t114 := t72
 							t132 := t102
 							t142 := t113
 							t152 := t12
-//line kernels_host.go:315
-							host4[float32](t114, t83, t132, t142, t152)
+							/*line kernels_host.go:315*/ host4[T](t114, t83, t132, t142, t152)
 						} else if t15 == 5 {
 							t16 := t72
 							t18 := t102
 							t192 := t113
 							t202 := t12
-//line kernels_host.go:317
-							host5[float32](t16, t83, t18, t192, t202)
+							/*line kernels_host.go:317*/ host5[T](t16, t83, t18, t192, t202)
 						} else if t15 == 7 {
 							t212 := t72
 							t232 := t102
 							t242 := t113
 							t252 := t12
-//line kernels_host.go:460
-							q := len(t242) / 7
+							/*line kernels_host.go:460*/ q := len(t242) / 7
 							k := 0
 							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t26 := t242[:t110]
+							/*line kernels_host.go:462*/ t110 := q
+							/*line kernels_host.go:462*/ t26 := t242[:t110]
 							for i5 := 0; i5 < len(t26); i5++ {
 								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
+									/*line kernels_host.go:462*/ r.Halt()
 								}
-//line kernels_host.go:463
-								if k == t212 {
+								/*line kernels_host.go:463*/ if k == t212 {
 									t35 := at2 + 6*t212
 									k = 0
 									at2 = t35
 								}
-//line kernels_host.go:466
-								v2 := [7]kernel.Vec2[float32]{}
+								/*line kernels_host.go:466*/ v2 := [7]kernel.Vec2[T]{}
 								v2[0] = t242[i5]
 								for j := 1; j < 7; j++ {
 									t44 := t242[j*q+i5]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t212+k]
-//line kernels_host.go:469
-									result04 := multiply[float32](t44, t53)
-//line kernels_host.go:469
-									v2[j] = result04
+									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t212+k]
+									/*line kernels_host.go:469*/ result04 := multiply[T](t44, t53)
+									/*line kernels_host.go:469*/ v2[j] = result04
 								}
 								t73 := &v2
-//line kernels_host.go:471
-								butterfly7[float32](t73)
+								/*line kernels_host.go:471*/ butterfly7[T](t73)
 								t252[at2] = v2[0]
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t212*6] = v2[1]
 								} else {
 									t252[at2+t212] = v2[1]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t212*5] = v2[2]
 								} else {
 									t252[at2+t212*2] = v2[2]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t212*4] = v2[3]
 								} else {
 									t252[at2+t212*3] = v2[3]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t212*3] = v2[4]
 								} else {
 									t252[at2+t212*4] = v2[4]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t212*2] = v2[5]
 								} else {
 									t252[at2+t212*5] = v2[5]
 								}
-//line kernels_host.go:474
-								if t83 {
+								/*line kernels_host.go:474*/ if t83 {
 									t252[at2+t212] = v2[6]
 								} else {
 									t252[at2+t212*6] = v2[6]
 								}
-//line kernels_host.go:480
-								k++
+								/*line kernels_host.go:480*/ k++
 								at2++
 							}
 //line kernels_host.go:320
@@ -6720,47 +2524,36 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 							t282 := t102
 							t292 := t113
 							t302 := t12
-//line kernels_host.go:321
-							host8[float32](t262, t83, t282, t292, t302)
+							/*line kernels_host.go:321*/ host8[T](t262, t83, t282, t292, t302)
 						} else if t15 == 11 {
 							t312 := t72
 							t332 := t102
 							t342 := t113
 							t352 := t12
-//line kernels_host.go:486
-							q2 := len(t342) / 11
+							/*line kernels_host.go:486*/ q2 := len(t342) / 11
 							k2 := 0
 							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t27 := t342[:t111]
+							/*line kernels_host.go:488*/ t111 := q2
+							/*line kernels_host.go:488*/ t27 := t342[:t111]
 							for i6 := 0; i6 < len(t27); i6++ {
 								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
+									/*line kernels_host.go:488*/ r.Halt()
 								}
-//line kernels_host.go:489
-								if k2 == t312 {
+								/*line kernels_host.go:489*/ if k2 == t312 {
 									t36 := at3 + 10*t312
 									k2 = 0
 									at3 = t36
 								}
-//line kernels_host.go:492
-								v3 := [11]kernel.Vec2[float32]{}
+								/*line kernels_host.go:492*/ v3 := [11]kernel.Vec2[T]{}
 								v3[0] = t342[i6]
 								for j2 := 1; j2 < 11; j2++ {
 									t45 := t342[j2*q2+i6]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t312+k2]
-//line kernels_host.go:495
-									result05 := multiply[float32](t45, t54)
-//line kernels_host.go:495
-									v3[j2] = result05
+									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t312+k2]
+									/*line kernels_host.go:495*/ result05 := multiply[T](t45, t54)
+									/*line kernels_host.go:495*/ v3[j2] = result05
 								}
 								t74 := &v3
-//line kernels_host.go:497
-								butterfly11[float32](t74)
+								/*line kernels_host.go:497*/ butterfly11[T](t74)
 								t352[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t83 {
@@ -6778,40 +2571,30 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 							t38 := t102
 							t39 := t113
 							t40 := t12
-//line kernels_host.go:512
-							q3 := len(t39) / 13
+							/*line kernels_host.go:512*/ q3 := len(t39) / 13
 							k3 := 0
 							at4 := 0
-//line kernels_host.go:514
-							t115 := q3
-//line kernels_host.go:514
-							t210 := t39[:t115]
+							/*line kernels_host.go:514*/ t115 := q3
+							/*line kernels_host.go:514*/ t210 := t39[:t115]
 							for i7 := 0; i7 < len(t210); i7++ {
 								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
+									/*line kernels_host.go:514*/ r.Halt()
 								}
-//line kernels_host.go:515
-								if k3 == t362 {
+								/*line kernels_host.go:515*/ if k3 == t362 {
 									t37 := at4 + 12*t362
 									k3 = 0
 									at4 = t37
 								}
-//line kernels_host.go:518
-								v4 := [13]kernel.Vec2[float32]{}
+								/*line kernels_host.go:518*/ v4 := [13]kernel.Vec2[T]{}
 								v4[0] = t39[i7]
 								for j4 := 1; j4 < 13; j4++ {
 									t46 := t39[j4*q3+i7]
-//line kernels_host.go:521
-									t55 := t38[(j4-1)*t362+k3]
-//line kernels_host.go:521
-									result06 := multiply[float32](t46, t55)
-//line kernels_host.go:521
-									v4[j4] = result06
+									/*line kernels_host.go:521*/ t55 := t38[(j4-1)*t362+k3]
+									/*line kernels_host.go:521*/ result06 := multiply[T](t46, t55)
+									/*line kernels_host.go:521*/ v4[j4] = result06
 								}
 								t75 := &v4
-//line kernels_host.go:523
-								butterfly13[float32](t75)
+								/*line kernels_host.go:523*/ butterfly13[T](t75)
 								t40[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t83 {
@@ -6824,29 +2607,23 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 								at4++
 							}
 						}
-//line kernels_host.go:156
-						done *= radix
+						/*line kernels_host.go:156*/ done *= radix
 						radices >>= 4
 						from = next
 					}
 					if !direct {
 						t133 := t33
 						t143 := from
-//line kernels_host.go:161
-						copy(t133, t143)
+						/*line kernels_host.go:161*/ copy(t133, t143)
 					}
 				}
-//line kernels_host.go:277
-				t363 := tables[t343:][:t8]
+				/*line kernels_host.go:277*/ t363 := tables[t343:][:t8]
 				for i8 := 0; i8 < len(t363); i8++ {
-//line kernels_host.go:277
-					w2 := t363[i8]
+					/*line kernels_host.go:277*/ w2 := t363[i8]
 					t372 := a[i8]
 					t382 := w2
-//line kernels_host.go:278
-					result07 := multiply[float32](t372, t382)
-//line kernels_host.go:278
-					a[i8] = result07
+					/*line kernels_host.go:278*/ result07 := multiply[T](t372, t382)
+					/*line kernels_host.go:278*/ a[i8] = result07
 				}
 				t422 := tables[t41:]
 				t432 := a
@@ -6854,25 +2631,19 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 				t452 := b
 				t462 := a
 				from2 := t432
-//line kernels_host.go:136
-				if backward.Steps == 0 {
+				/*line kernels_host.go:136*/ if backward.Steps == 0 {
 					t116 := t462
 					t211 := from2
-//line kernels_host.go:137
-					copy(t116, t211)
+					/*line kernels_host.go:137*/ copy(t116, t211)
 				} else {
-//line kernels_host.go:140
-					done2 := 1
+					/*line kernels_host.go:140*/ done2 := 1
 					radices2 := backward.Radices
-//line kernels_host.go:146
-					t56 := from2[:t47]
+					/*line kernels_host.go:146*/ t56 := from2[:t47]
 					for s2 := 0; s2 < len(t56); s2++ {
 						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
+							/*line kernels_host.go:146*/ r.Halt()
 						}
-//line kernels_host.go:147
-						next2 := t452
+						/*line kernels_host.go:147*/ next2 := t452
 						if s2%2 == 1 {
 							next2 = t442
 						}
@@ -6883,118 +2654,95 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 						t64 := radix2
 						t76 := done2
 						t93 := done2 - 1
-//line kernels_host.go:155
-						t104 := t422[t93:]
+						/*line kernels_host.go:155*/ t104 := t422[t93:]
 						t117 := from2
 						t122 := next2
-//line kernels_host.go:309
-						t118 := t64
+						/*line kernels_host.go:309*/ t118 := t64
 						if t118 == 2 {
 							t213 := t76
 							t310 := t104
 							t48 := t117
 							t57 := t122
-//line kernels_host.go:311
-							host2[float32](t213, t310, t48, t57)
+							/*line kernels_host.go:311*/ host2[T](t213, t310, t48, t57)
 						} else if t118 == 3 {
 							t65 := t76
 							t84 := t104
 							t94 := t117
 							t105 := t122
-//line kernels_host.go:313
-							host3[float32](t65, t85, t84, t94, t105)
+							/*line kernels_host.go:313*/ host3[T](t65, t85, t84, t94, t105)
 						} else if t118 == 4 {
 							t119 := t76
 							t134 := t104
 							t144 := t117
 							t153 := t122
-//line kernels_host.go:315
-							host4[float32](t119, t85, t134, t144, t153)
+							/*line kernels_host.go:315*/ host4[T](t119, t85, t134, t144, t153)
 						} else if t118 == 5 {
 							t162 := t76
 							t182 := t104
 							t193 := t117
 							t203 := t122
-//line kernels_host.go:317
-							host5[float32](t162, t85, t182, t193, t203)
+							/*line kernels_host.go:317*/ host5[T](t162, t85, t182, t193, t203)
 						} else if t118 == 7 {
 							t214 := t76
 							t233 := t104
 							t243 := t117
 							t253 := t122
-//line kernels_host.go:460
-							q4 := len(t243) / 7
+							/*line kernels_host.go:460*/ q4 := len(t243) / 7
 							k4 := 0
 							at5 := 0
-//line kernels_host.go:462
-							t120 := q4
-//line kernels_host.go:462
-							t215 := t243[:t120]
+							/*line kernels_host.go:462*/ t120 := q4
+							/*line kernels_host.go:462*/ t215 := t243[:t120]
 							for i9 := 0; i9 < len(t215); i9++ {
 								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
+									/*line kernels_host.go:462*/ r.Halt()
 								}
-//line kernels_host.go:463
-								if k4 == t214 {
+								/*line kernels_host.go:463*/ if k4 == t214 {
 									t311 := at5 + 6*t214
 									k4 = 0
 									at5 = t311
 								}
-//line kernels_host.go:466
-								v5 := [7]kernel.Vec2[float32]{}
+								/*line kernels_host.go:466*/ v5 := [7]kernel.Vec2[T]{}
 								v5[0] = t243[i9]
 								for j6 := 1; j6 < 7; j6++ {
 									t49 := t243[j6*q4+i9]
-//line kernels_host.go:469
-									t58 := t233[(j6-1)*t214+k4]
-//line kernels_host.go:469
-									result08 := multiply[float32](t49, t58)
-//line kernels_host.go:469
-									v5[j6] = result08
+									/*line kernels_host.go:469*/ t58 := t233[(j6-1)*t214+k4]
+									/*line kernels_host.go:469*/ result08 := multiply[T](t49, t58)
+									/*line kernels_host.go:469*/ v5[j6] = result08
 								}
 								t77 := &v5
-//line kernels_host.go:471
-								butterfly7[float32](t77)
+								/*line kernels_host.go:471*/ butterfly7[T](t77)
 								t253[at5] = v5[0]
-//line kernels_host.go:474
-								if t85 {
+								/*line kernels_host.go:474*/ if t85 {
 									t253[at5+t214*6] = v5[1]
 								} else {
 									t253[at5+t214] = v5[1]
 								}
-//line kernels_host.go:474
-								if t85 {
+								/*line kernels_host.go:474*/ if t85 {
 									t253[at5+t214*5] = v5[2]
 								} else {
 									t253[at5+t214*2] = v5[2]
 								}
-//line kernels_host.go:474
-								if t85 {
+								/*line kernels_host.go:474*/ if t85 {
 									t253[at5+t214*4] = v5[3]
 								} else {
 									t253[at5+t214*3] = v5[3]
 								}
-//line kernels_host.go:474
-								if t85 {
+								/*line kernels_host.go:474*/ if t85 {
 									t253[at5+t214*3] = v5[4]
 								} else {
 									t253[at5+t214*4] = v5[4]
 								}
-//line kernels_host.go:474
-								if t85 {
+								/*line kernels_host.go:474*/ if t85 {
 									t253[at5+t214*2] = v5[5]
 								} else {
 									t253[at5+t214*5] = v5[5]
 								}
-//line kernels_host.go:474
-								if t85 {
+								/*line kernels_host.go:474*/ if t85 {
 									t253[at5+t214] = v5[6]
 								} else {
 									t253[at5+t214*6] = v5[6]
 								}
-//line kernels_host.go:480
-								k4++
+								/*line kernels_host.go:480*/ k4++
 								at5++
 							}
 //line kernels_host.go:320
@@ -7003,47 +2751,36 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 							t283 := t104
 							t293 := t117
 							t303 := t122
-//line kernels_host.go:321
-							host8[float32](t263, t85, t283, t293, t303)
+							/*line kernels_host.go:321*/ host8[T](t263, t85, t283, t293, t303)
 						} else if t118 == 11 {
 							t313 := t76
 							t333 := t104
 							t344 := t117
 							t353 := t122
-//line kernels_host.go:486
-							q5 := len(t344) / 11
+							/*line kernels_host.go:486*/ q5 := len(t344) / 11
 							k5 := 0
 							at6 := 0
-//line kernels_host.go:488
-							t121 := q5
-//line kernels_host.go:488
-							t216 := t344[:t121]
+							/*line kernels_host.go:488*/ t121 := q5
+							/*line kernels_host.go:488*/ t216 := t344[:t121]
 							for i10 := 0; i10 < len(t216); i10++ {
 								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
+									/*line kernels_host.go:488*/ r.Halt()
 								}
-//line kernels_host.go:489
-								if k5 == t313 {
+								/*line kernels_host.go:489*/ if k5 == t313 {
 									t314 := at6 + 10*t313
 									k5 = 0
 									at6 = t314
 								}
-//line kernels_host.go:492
-								v6 := [11]kernel.Vec2[float32]{}
+								/*line kernels_host.go:492*/ v6 := [11]kernel.Vec2[T]{}
 								v6[0] = t344[i10]
 								for j7 := 1; j7 < 11; j7++ {
 									t410 := t344[j7*q5+i10]
-//line kernels_host.go:495
-									t59 := t333[(j7-1)*t313+k5]
-//line kernels_host.go:495
-									result09 := multiply[float32](t410, t59)
-//line kernels_host.go:495
-									v6[j7] = result09
+									/*line kernels_host.go:495*/ t59 := t333[(j7-1)*t313+k5]
+									/*line kernels_host.go:495*/ result09 := multiply[T](t410, t59)
+									/*line kernels_host.go:495*/ v6[j7] = result09
 								}
 								t78 := &v6
-//line kernels_host.go:497
-								butterfly11[float32](t78)
+								/*line kernels_host.go:497*/ butterfly11[T](t78)
 								t353[at6] = v6[0]
 								for j8 := 1; j8 < 11; j8++ {
 									if t85 {
@@ -7061,40 +2798,30 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 							t383 := t104
 							t392 := t117
 							t402 := t122
-//line kernels_host.go:512
-							q6 := len(t392) / 13
+							/*line kernels_host.go:512*/ q6 := len(t392) / 13
 							k6 := 0
 							at7 := 0
-//line kernels_host.go:514
-							t123 := q6
-//line kernels_host.go:514
-							t217 := t392[:t123]
+							/*line kernels_host.go:514*/ t123 := q6
+							/*line kernels_host.go:514*/ t217 := t392[:t123]
 							for i11 := 0; i11 < len(t217); i11++ {
 								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
+									/*line kernels_host.go:514*/ r.Halt()
 								}
-//line kernels_host.go:515
-								if k6 == t364 {
+								/*line kernels_host.go:515*/ if k6 == t364 {
 									t315 := at7 + 12*t364
 									k6 = 0
 									at7 = t315
 								}
-//line kernels_host.go:518
-								v7 := [13]kernel.Vec2[float32]{}
+								/*line kernels_host.go:518*/ v7 := [13]kernel.Vec2[T]{}
 								v7[0] = t392[i11]
 								for j9 := 1; j9 < 13; j9++ {
 									t411 := t392[j9*q6+i11]
-//line kernels_host.go:521
-									t510 := t383[(j9-1)*t364+k6]
-//line kernels_host.go:521
-									result010 := multiply[float32](t411, t510)
-//line kernels_host.go:521
-									v7[j9] = result010
+									/*line kernels_host.go:521*/ t510 := t383[(j9-1)*t364+k6]
+									/*line kernels_host.go:521*/ result010 := multiply[T](t411, t510)
+									/*line kernels_host.go:521*/ v7[j9] = result010
 								}
 								t79 := &v7
-//line kernels_host.go:523
-								butterfly13[float32](t79)
+								/*line kernels_host.go:523*/ butterfly13[T](t79)
 								t402[at7] = v7[0]
 								for j10 := 1; j10 < 13; j10++ {
 									if t85 {
@@ -7107,751 +2834,45 @@ func quernRow1HostChirp_float32(r *host6.Run, t2, size2, blockX int, scratch []k
 								at7++
 							}
 						}
-//line kernels_host.go:156
-						done2 *= radix2
+						/*line kernels_host.go:156*/ done2 *= radix2
 						radices2 >>= 4
 						from2 = next2
 					}
 					if !direct2 {
 						t135 := t462
 						t145 := from2
-//line kernels_host.go:161
-						copy(t135, t145)
+						/*line kernels_host.go:161*/ copy(t135, t145)
 					}
 				}
-//line kernels_host.go:281
-				at = writeAt
+				/*line kernels_host.go:281*/ at = writeAt
 				for i12 := 0; i12 < len(chirp); i12++ {
-//line kernels_host.go:282
-					w3 := chirp[i12]
+					/*line kernels_host.go:282*/ w3 := chirp[i12]
 					t472 := a[i12]
 					t482 := w3
-//line kernels_host.go:283
-					result011 := multiply[float32](t472, t482)
+					/*line kernels_host.go:283*/ result011 := multiply[T](t472, t482)
 					v8 := result011
-//line kernels_host.go:284
-					out[at] = kernel.Vec2[float32]{X: v8.X * t154, Y: v8.Y * t163}
+					/*line kernels_host.go:284*/ out[at] = kernel.Vec2[T]{X: v8.X * t154, Y: v8.Y * t163}
 					at += p.Out
 				}
 				readAt += p.Levels[0].In
 				writeAt += p.Levels[0].Out
 			}
 		}
-	}
+	} /*line quern_gen.go:2861:1*/
 }
 
-//line quern_gen.go:7144:1
-func quernPlainHostChirp_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6), host6.Slice[kernel.Vec2[float64]](r, 7), host6.Slice[kernel.Vec2[float64]](r, 8)
-	host6.Plain(r, func(t kernel.Thread) { quern_hostChirp_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+func quernPlainRealRead[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[T](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
+	host6.Plain(r, func(t kernel.Thread) { realRead[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostHostChirp_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	c := host6.Value[chirps](r, 2)
-	forward := host6.Value[pass](r, 3)
-	backward := host6.Value[pass](r, 4)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 5)
-	scratch := host6.Slice[kernel.Vec2[float64]](r, 6)
-	in := host6.Slice[kernel.Vec2[float64]](r, 7)
-	out := host6.Slice[kernel.Vec2[float64]](r, 8)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	gridX := r.GridDim.X
-	t2 := c.Lines.Points
-	size2 := 2 * int(p.Tile)
-	t8 := c.Lines.Points
-	t17 := c.Chirp
-	t7 := int(p.N)
-	t14 := float64(p.Sign)
-	t28 := forward.Roots
-	t42 := forward.Steps
-	last := int(forward.Steps) - 1
-	direct := false || last%2 == 1 || last == 0
-	t83 := forward.Sign < 0
-	t343 := c.Kernel
-	t41 := backward.Roots
-	t47 := backward.Steps
-	last2 := int(backward.Steps) - 1
-	direct2 := false || last2%2 == 1 || last2 == 0
-	t85 := backward.Sign < 0
-	t154 := float64(p.ScaleX)
-	t163 := float64(p.ScaleY)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostChirp_float64(r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, tables, t17, t7, in, t14, t28, &forward, t42, last, direct, t83, t343, t41, &backward, t47, last2, direct2, t85, out, t154, t163, dimX)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1HostChirp_float64(r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[float64], gridX, tiles int, p *pass, t8 int, tables []kernel.Vec2[float64], t17, t7 int, in []kernel.Vec2[float64], t14 float64, t28 int32, forward *pass, t42 int32, last int, direct, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2, t85 bool, out []kernel.Vec2[float64], t154, t163 float64, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line kernels_host.go:57:20000
-		result0 := hostPitch(t2)
-//line kernels_host.go:58:20000
-		size := size2 * result0
-//line kernels_host.go:58:20000
-		t3 := blockX * size
-//line kernels_host.go:59:20000
-		t4 := size
-//line kernels_host.go:58:20000
-		result02 := scratch[t3:][:t4]
-//line kernels_host.go:49:20000
-		own := result02
-//line kernels_host.go:50:20000
-		for i := blockX; i < tiles; i += gridX {
-//line kernels_host.go:51:20000
-			if r.Halted() {
-//line kernels_host.go:50:20000
-				r.Halt()
-//line kernels_host.go:51:20000
-			}
-//line kernels_host.go:51:20000
-			t6 := i
-//line kernels_host.go:52:20000
-			t11 := own
-//line kernels_host.go:261
-			t22 := t6
-//line kernels_host.go:261
-			first, in2, out2, _ := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-//line kernels_host.go:263
-			count := min(p.Levels[0].Count-first2, int(p.Tile))
-			t10 := t11[:t8]
-			t112 := len(t11) / 2
-//line kernels_host.go:264
-			t13 := t11[t112:][:t8]
-			a := t10
-			b := t13
-//line kernels_host.go:266
-			chirp := tables[t17:][:t7]
-			t19 := count
-//line kernels_host.go:267
-			t20 := t11[:t19]
-			for i2 := 0; i2 < len(t20); i2++ {
-				if r.Halted() {
-//line kernels_host.go:267
-					r.Halt()
-				}
-//line kernels_host.go:268
-				at := readAt
-				for i3 := 0; i3 < len(chirp); i3++ {
-//line kernels_host.go:269
-					w := chirp[i3]
-					v := in[at]
-					v.Y *= t14
-					t21 := v
-					t222 := w
-//line kernels_host.go:272
-					result03 := multiply[float64](t21, t222)
-//line kernels_host.go:272
-					a[i3] = result03
-					at += p.In
-				}
-				t25 := a[t7:]
-				for i4 := 0; i4 < len(t25); i4++ {
-//line kernels_host.go:275
-					t25[i4] = kernel.Vec2[float64]{}
-				}
-//line kernels_host.go:276
-				t29 := tables[t28:]
-				t30 := a
-				t31 := a
-				t32 := b
-				t33 := a
-				from := t30
-//line kernels_host.go:136
-				if forward.Steps == 0 {
-					t1 := t33
-					t23 := from
-//line kernels_host.go:137
-					copy(t1, t23)
-				} else {
-//line kernels_host.go:140
-					done := 1
-					radices := forward.Radices
-//line kernels_host.go:146
-					t5 := from[:t42]
-					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
-						}
-//line kernels_host.go:147
-						next := t32
-						if s%2 == 1 {
-							next = t31
-						}
-						if s == last && direct {
-							next = t33
-						}
-						radix := int(radices & 15)
-						t62 := radix
-						t72 := done
-						t9 := done - 1
-//line kernels_host.go:155
-						t102 := t29[t9:]
-						t113 := from
-						t12 := next
-//line kernels_host.go:309
-						t15 := t62
-						if t15 == 2 {
-							t24 := t72
-							t34 := t102
-							t43 := t113
-							t52 := t12
-//line kernels_host.go:311
-							host2[float64](t24, t34, t43, t52)
-						} else if t15 == 3 {
-							t63 := t72
-							t82 := t102
-							t92 := t113
-							t103 := t12
-//line kernels_host.go:313
-							host3[float64](t63, t83, t82, t92, t103)
-						} else if t15 == 4 {
-							t114 := t72
-							t132 := t102
-							t142 := t113
-							t152 := t12
-//line kernels_host.go:315
-							host4[float64](t114, t83, t132, t142, t152)
-						} else if t15 == 5 {
-							t16 := t72
-							t18 := t102
-							t192 := t113
-							t202 := t12
-//line kernels_host.go:317
-							host5[float64](t16, t83, t18, t192, t202)
-						} else if t15 == 7 {
-							t212 := t72
-							t232 := t102
-							t242 := t113
-							t252 := t12
-//line kernels_host.go:460
-							q := len(t242) / 7
-							k := 0
-							at2 := 0
-//line kernels_host.go:462
-							t110 := q
-//line kernels_host.go:462
-							t26 := t242[:t110]
-							for i5 := 0; i5 < len(t26); i5++ {
-								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
-								}
-//line kernels_host.go:463
-								if k == t212 {
-									t35 := at2 + 6*t212
-									k = 0
-									at2 = t35
-								}
-//line kernels_host.go:466
-								v2 := [7]kernel.Vec2[float64]{}
-								v2[0] = t242[i5]
-								for j := 1; j < 7; j++ {
-									t44 := t242[j*q+i5]
-//line kernels_host.go:469
-									t53 := t232[(j-1)*t212+k]
-//line kernels_host.go:469
-									result04 := multiply[float64](t44, t53)
-//line kernels_host.go:469
-									v2[j] = result04
-								}
-								t73 := &v2
-//line kernels_host.go:471
-								butterfly7[float64](t73)
-								t252[at2] = v2[0]
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t212*6] = v2[1]
-								} else {
-									t252[at2+t212] = v2[1]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t212*5] = v2[2]
-								} else {
-									t252[at2+t212*2] = v2[2]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t212*4] = v2[3]
-								} else {
-									t252[at2+t212*3] = v2[3]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t212*3] = v2[4]
-								} else {
-									t252[at2+t212*4] = v2[4]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t212*2] = v2[5]
-								} else {
-									t252[at2+t212*5] = v2[5]
-								}
-//line kernels_host.go:474
-								if t83 {
-									t252[at2+t212] = v2[6]
-								} else {
-									t252[at2+t212*6] = v2[6]
-								}
-//line kernels_host.go:480
-								k++
-								at2++
-							}
-//line kernels_host.go:320
-						} else if t15 == 8 {
-							t262 := t72
-							t282 := t102
-							t292 := t113
-							t302 := t12
-//line kernels_host.go:321
-							host8[float64](t262, t83, t282, t292, t302)
-						} else if t15 == 11 {
-							t312 := t72
-							t332 := t102
-							t342 := t113
-							t352 := t12
-//line kernels_host.go:486
-							q2 := len(t342) / 11
-							k2 := 0
-							at3 := 0
-//line kernels_host.go:488
-							t111 := q2
-//line kernels_host.go:488
-							t27 := t342[:t111]
-							for i6 := 0; i6 < len(t27); i6++ {
-								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
-								}
-//line kernels_host.go:489
-								if k2 == t312 {
-									t36 := at3 + 10*t312
-									k2 = 0
-									at3 = t36
-								}
-//line kernels_host.go:492
-								v3 := [11]kernel.Vec2[float64]{}
-								v3[0] = t342[i6]
-								for j2 := 1; j2 < 11; j2++ {
-									t45 := t342[j2*q2+i6]
-//line kernels_host.go:495
-									t54 := t332[(j2-1)*t312+k2]
-//line kernels_host.go:495
-									result05 := multiply[float64](t45, t54)
-//line kernels_host.go:495
-									v3[j2] = result05
-								}
-								t74 := &v3
-//line kernels_host.go:497
-								butterfly11[float64](t74)
-								t352[at3] = v3[0]
-								for j3 := 1; j3 < 11; j3++ {
-									if t83 {
-										t352[at3+(11-j3)*t312] = v3[j3]
-									} else {
-										t352[at3+j3*t312] = v3[j3]
-									}
-								}
-								k2++
-								at3++
-							}
-//line kernels_host.go:324
-						} else if t15 == 13 {
-							t362 := t72
-							t38 := t102
-							t39 := t113
-							t40 := t12
-//line kernels_host.go:512
-							q3 := len(t39) / 13
-							k3 := 0
-							at4 := 0
-//line kernels_host.go:514
-							t115 := q3
-//line kernels_host.go:514
-							t210 := t39[:t115]
-							for i7 := 0; i7 < len(t210); i7++ {
-								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
-								}
-//line kernels_host.go:515
-								if k3 == t362 {
-									t37 := at4 + 12*t362
-									k3 = 0
-									at4 = t37
-								}
-//line kernels_host.go:518
-								v4 := [13]kernel.Vec2[float64]{}
-								v4[0] = t39[i7]
-								for j4 := 1; j4 < 13; j4++ {
-									t46 := t39[j4*q3+i7]
-//line kernels_host.go:521
-									t55 := t38[(j4-1)*t362+k3]
-//line kernels_host.go:521
-									result06 := multiply[float64](t46, t55)
-//line kernels_host.go:521
-									v4[j4] = result06
-								}
-								t75 := &v4
-//line kernels_host.go:523
-								butterfly13[float64](t75)
-								t40[at4] = v4[0]
-								for j5 := 1; j5 < 13; j5++ {
-									if t83 {
-										t40[at4+(13-j5)*t362] = v4[j5]
-									} else {
-										t40[at4+j5*t362] = v4[j5]
-									}
-								}
-								k3++
-								at4++
-							}
-						}
-//line kernels_host.go:156
-						done *= radix
-						radices >>= 4
-						from = next
-					}
-					if !direct {
-						t133 := t33
-						t143 := from
-//line kernels_host.go:161
-						copy(t133, t143)
-					}
-				}
-//line kernels_host.go:277
-				t363 := tables[t343:][:t8]
-				for i8 := 0; i8 < len(t363); i8++ {
-//line kernels_host.go:277
-					w2 := t363[i8]
-					t372 := a[i8]
-					t382 := w2
-//line kernels_host.go:278
-					result07 := multiply[float64](t372, t382)
-//line kernels_host.go:278
-					a[i8] = result07
-				}
-				t422 := tables[t41:]
-				t432 := a
-				t442 := a
-				t452 := b
-				t462 := a
-				from2 := t432
-//line kernels_host.go:136
-				if backward.Steps == 0 {
-					t116 := t462
-					t211 := from2
-//line kernels_host.go:137
-					copy(t116, t211)
-				} else {
-//line kernels_host.go:140
-					done2 := 1
-					radices2 := backward.Radices
-//line kernels_host.go:146
-					t56 := from2[:t47]
-					for s2 := 0; s2 < len(t56); s2++ {
-						if r.Halted() {
-//line kernels_host.go:146
-							r.Halt()
-						}
-//line kernels_host.go:147
-						next2 := t452
-						if s2%2 == 1 {
-							next2 = t442
-						}
-						if s2 == last2 && direct2 {
-							next2 = t462
-						}
-						radix2 := int(radices2 & 15)
-						t64 := radix2
-						t76 := done2
-						t93 := done2 - 1
-//line kernels_host.go:155
-						t104 := t422[t93:]
-						t117 := from2
-						t122 := next2
-//line kernels_host.go:309
-						t118 := t64
-						if t118 == 2 {
-							t213 := t76
-							t310 := t104
-							t48 := t117
-							t57 := t122
-//line kernels_host.go:311
-							host2[float64](t213, t310, t48, t57)
-						} else if t118 == 3 {
-							t65 := t76
-							t84 := t104
-							t94 := t117
-							t105 := t122
-//line kernels_host.go:313
-							host3[float64](t65, t85, t84, t94, t105)
-						} else if t118 == 4 {
-							t119 := t76
-							t134 := t104
-							t144 := t117
-							t153 := t122
-//line kernels_host.go:315
-							host4[float64](t119, t85, t134, t144, t153)
-						} else if t118 == 5 {
-							t162 := t76
-							t182 := t104
-							t193 := t117
-							t203 := t122
-//line kernels_host.go:317
-							host5[float64](t162, t85, t182, t193, t203)
-						} else if t118 == 7 {
-							t214 := t76
-							t233 := t104
-							t243 := t117
-							t253 := t122
-//line kernels_host.go:460
-							q4 := len(t243) / 7
-							k4 := 0
-							at5 := 0
-//line kernels_host.go:462
-							t120 := q4
-//line kernels_host.go:462
-							t215 := t243[:t120]
-							for i9 := 0; i9 < len(t215); i9++ {
-								if r.Halted() {
-//line kernels_host.go:462
-									r.Halt()
-								}
-//line kernels_host.go:463
-								if k4 == t214 {
-									t311 := at5 + 6*t214
-									k4 = 0
-									at5 = t311
-								}
-//line kernels_host.go:466
-								v5 := [7]kernel.Vec2[float64]{}
-								v5[0] = t243[i9]
-								for j6 := 1; j6 < 7; j6++ {
-									t49 := t243[j6*q4+i9]
-//line kernels_host.go:469
-									t58 := t233[(j6-1)*t214+k4]
-//line kernels_host.go:469
-									result08 := multiply[float64](t49, t58)
-//line kernels_host.go:469
-									v5[j6] = result08
-								}
-								t77 := &v5
-//line kernels_host.go:471
-								butterfly7[float64](t77)
-								t253[at5] = v5[0]
-//line kernels_host.go:474
-								if t85 {
-									t253[at5+t214*6] = v5[1]
-								} else {
-									t253[at5+t214] = v5[1]
-								}
-//line kernels_host.go:474
-								if t85 {
-									t253[at5+t214*5] = v5[2]
-								} else {
-									t253[at5+t214*2] = v5[2]
-								}
-//line kernels_host.go:474
-								if t85 {
-									t253[at5+t214*4] = v5[3]
-								} else {
-									t253[at5+t214*3] = v5[3]
-								}
-//line kernels_host.go:474
-								if t85 {
-									t253[at5+t214*3] = v5[4]
-								} else {
-									t253[at5+t214*4] = v5[4]
-								}
-//line kernels_host.go:474
-								if t85 {
-									t253[at5+t214*2] = v5[5]
-								} else {
-									t253[at5+t214*5] = v5[5]
-								}
-//line kernels_host.go:474
-								if t85 {
-									t253[at5+t214] = v5[6]
-								} else {
-									t253[at5+t214*6] = v5[6]
-								}
-//line kernels_host.go:480
-								k4++
-								at5++
-							}
-//line kernels_host.go:320
-						} else if t118 == 8 {
-							t263 := t76
-							t283 := t104
-							t293 := t117
-							t303 := t122
-//line kernels_host.go:321
-							host8[float64](t263, t85, t283, t293, t303)
-						} else if t118 == 11 {
-							t313 := t76
-							t333 := t104
-							t344 := t117
-							t353 := t122
-//line kernels_host.go:486
-							q5 := len(t344) / 11
-							k5 := 0
-							at6 := 0
-//line kernels_host.go:488
-							t121 := q5
-//line kernels_host.go:488
-							t216 := t344[:t121]
-							for i10 := 0; i10 < len(t216); i10++ {
-								if r.Halted() {
-//line kernels_host.go:488
-									r.Halt()
-								}
-//line kernels_host.go:489
-								if k5 == t313 {
-									t314 := at6 + 10*t313
-									k5 = 0
-									at6 = t314
-								}
-//line kernels_host.go:492
-								v6 := [11]kernel.Vec2[float64]{}
-								v6[0] = t344[i10]
-								for j7 := 1; j7 < 11; j7++ {
-									t410 := t344[j7*q5+i10]
-//line kernels_host.go:495
-									t59 := t333[(j7-1)*t313+k5]
-//line kernels_host.go:495
-									result09 := multiply[float64](t410, t59)
-//line kernels_host.go:495
-									v6[j7] = result09
-								}
-								t78 := &v6
-//line kernels_host.go:497
-								butterfly11[float64](t78)
-								t353[at6] = v6[0]
-								for j8 := 1; j8 < 11; j8++ {
-									if t85 {
-										t353[at6+(11-j8)*t313] = v6[j8]
-									} else {
-										t353[at6+j8*t313] = v6[j8]
-									}
-								}
-								k5++
-								at6++
-							}
-//line kernels_host.go:324
-						} else if t118 == 13 {
-							t364 := t76
-							t383 := t104
-							t392 := t117
-							t402 := t122
-//line kernels_host.go:512
-							q6 := len(t392) / 13
-							k6 := 0
-							at7 := 0
-//line kernels_host.go:514
-							t123 := q6
-//line kernels_host.go:514
-							t217 := t392[:t123]
-							for i11 := 0; i11 < len(t217); i11++ {
-								if r.Halted() {
-//line kernels_host.go:514
-									r.Halt()
-								}
-//line kernels_host.go:515
-								if k6 == t364 {
-									t315 := at7 + 12*t364
-									k6 = 0
-									at7 = t315
-								}
-//line kernels_host.go:518
-								v7 := [13]kernel.Vec2[float64]{}
-								v7[0] = t392[i11]
-								for j9 := 1; j9 < 13; j9++ {
-									t411 := t392[j9*q6+i11]
-//line kernels_host.go:521
-									t510 := t383[(j9-1)*t364+k6]
-//line kernels_host.go:521
-									result010 := multiply[float64](t411, t510)
-//line kernels_host.go:521
-									v7[j9] = result010
-								}
-								t79 := &v7
-//line kernels_host.go:523
-								butterfly13[float64](t79)
-								t402[at7] = v7[0]
-								for j10 := 1; j10 < 13; j10++ {
-									if t85 {
-										t402[at7+(13-j10)*t364] = v7[j10]
-									} else {
-										t402[at7+j10*t364] = v7[j10]
-									}
-								}
-								k6++
-								at7++
-							}
-						}
-//line kernels_host.go:156
-						done2 *= radix2
-						radices2 >>= 4
-						from2 = next2
-					}
-					if !direct2 {
-						t135 := t462
-						t145 := from2
-//line kernels_host.go:161
-						copy(t135, t145)
-					}
-				}
-//line kernels_host.go:281
-				at = writeAt
-				for i12 := 0; i12 < len(chirp); i12++ {
-//line kernels_host.go:282
-					w3 := chirp[i12]
-					t472 := a[i12]
-					t482 := w3
-//line kernels_host.go:283
-					result011 := multiply[float64](t472, t482)
-					v8 := result011
-//line kernels_host.go:284
-					out[at] = kernel.Vec2[float64]{X: v8.X * t154, Y: v8.Y * t163}
-					at += p.Out
-				}
-				readAt += p.Levels[0].In
-				writeAt += p.Levels[0].Out
-			}
-		}
-	}
-}
-
-//line quern_gen.go:7843:1
-func quernPlainRealRead_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[float32](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_realRead_float32(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostRealRead_float32(r *host6.Run) {
+func quernHostRealRead[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	l := host6.Value[lines](r, 1)
 	pairs := host6.Value[bool](r, 2)
 	r2 := host6.Value[reading](r, 3)
-	in := host6.Slice[float32](r, 4)
-	out := host6.Slice[kernel.Vec2[float32]](r, 5)
+	in := host6.Slice[T](r, 4)
+	out := host6.Slice[kernel.Vec2[T]](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -7861,14 +2882,14 @@ func quernHostRealRead_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealRead_float32(r, base, l, &p, pairs, r2, in, out, width)
+				quernRow1RealRead[T](r, base, l, &p, pairs, r2, in, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RealRead_float32(r *host6.Run, base int, l lines, p *pass, pairs bool, r2 reading, in []float32, out []kernel.Vec2[float32], width int) {
+func quernRow1RealRead[T float32 | float64](r *host6.Run, base int, l lines, p *pass, pairs bool, r2 reading, in []T, out []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -7879,305 +2900,95 @@ func quernRow1RealRead_float32(r *host6.Run, base int, l lines, p *pass, pairs b
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_real.go:45:30000
-				point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:46:30000
-				point2 := point
-//line kernels_real.go:47:30000
-				at := in2
-//line kernels_real.go:46:30000
-				v := kernel.Vec2[float32]{}
-//line kernels_real.go:47:30000
-				if pairs {
-//line kernels_real.go:48:30000
-					point2 *= 2
-//line kernels_real.go:49:30000
-					t7 := point2 + 1
-//line kernels_real.go:49:30000
-					j, ok := r2.index(t7)
-//line kernels_real.go:50:30000
-					j2 := j
-//line kernels_real.go:51:30000
-					ok2 := ok
-//line kernels_real.go:52:30000
-					if ok2 {
-//line kernels_real.go:50:30000
-						v.Y = in[at+j2*p.In]
-//line kernels_real.go:51:30000
+				/*line kernels_real.go:45:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
+				/*line kernels_real.go:46:30000*/ point2 := point
+				/*line kernels_real.go:47:30000*/ at := in2
+				/*line kernels_real.go:46:30000*/ v := kernel.Vec2[T]{}
+				/*line kernels_real.go:47:30000*/ if pairs {
+					/*line kernels_real.go:48:30000*/ point2 *= 2
+					/*line kernels_real.go:49:30000*/ t7 := point2 + 1
+					/*line kernels_real.go:49:30000*/ j, ok := r2.index(t7)
+					/*line kernels_real.go:50:30000*/ j2 := j
+					/*line kernels_real.go:51:30000*/ ok2 := ok
+					/*line kernels_real.go:52:30000*/ if ok2 {
+						/*line kernels_real.go:50:30000*/ v.Y = in[at+j2*p.In] /*line quern_gen.go:2914:1*/
 					}
-//line kernels_real.go:52:30000
 				}
-//line kernels_real.go:53:30000
-				t10 := point2
-//line kernels_real.go:53:30000
-				j3, ok3 := r2.index(t10)
-//line kernels_real.go:54:30000
-				j4 := j3
-//line kernels_real.go:55:30000
-				ok4 := ok3
-//line kernels_real.go:56:30000
-				if ok4 {
-//line kernels_real.go:54:30000
-					v.X = in[at+j4*p.In]
-//line kernels_real.go:55:30000
+				/*line kernels_real.go:53:30000*/ t10 := point2
+				/*line kernels_real.go:53:30000*/ j3, ok3 := r2.index(t10)
+				/*line kernels_real.go:54:30000*/ j4 := j3
+				/*line kernels_real.go:55:30000*/ ok4 := ok3
+				/*line kernels_real.go:56:30000*/ if ok4 {
+					/*line kernels_real.go:54:30000*/ v.X = in[at+j4*p.In] /*line quern_gen.go:2922:1*/
 				}
-//line kernels_real.go:56:30000
-				row[threadX] = v
-//line kernels_real.go:57:30000
+				/*line kernels_real.go:56:30000*/ row[threadX] = v /*line quern_gen.go:2924:1*/
 			}
-//line kernels_real.go:58:30000
-			return
-//line kernels_real.go:59:30000
+			/*line kernels_real.go:58:30000*/ return /*line quern_gen.go:2926:1*/
 		}
-//line kernels_real.go:60:30000
 	}
-//line kernels_real.go:61:30000
-	for threadX := range width {
-//line kernels_real.go:62:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:63:30000
-		i := base + threadX
-//line kernels_real.go:42:30000
-		if i >= l.Total {
-//line kernels_real.go:43:30000
-			continue
-//line kernels_real.go:44:30000
+	/*line kernels_real.go:61:30000*/ for threadX := range width {
+		/*line kernels_real.go:62:30000*/ r.ThreadIdx.X = threadX
+		/*line kernels_real.go:63:30000*/ i := base + threadX
+		/*line kernels_real.go:42:30000*/ if i >= l.Total {
+			/*line kernels_real.go:43:30000*/ continue /*line quern_gen.go:2933:1*/
 		}
-//line kernels_real.go:45:30000
-		point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:46:30000
-		point2 := point
-//line kernels_real.go:47:30000
-		at := in2
-//line kernels_real.go:46:30000
-		v := kernel.Vec2[float32]{}
-//line kernels_real.go:47:30000
-		if pairs {
-//line kernels_real.go:48:30000
-			point2 *= 2
-//line kernels_real.go:49:30000
-			t7 := point2 + 1
-//line kernels_real.go:49:30000
-			j, ok := r2.index(t7)
-//line kernels_real.go:50:30000
-			j2 := j
-//line kernels_real.go:51:30000
-			ok2 := ok
-//line kernels_real.go:52:30000
-			if ok2 {
-//line kernels_real.go:50:30000
-				v.Y = in[at+j2*p.In]
-//line kernels_real.go:51:30000
-			}
-//line kernels_real.go:52:30000
-		}
-//line kernels_real.go:53:30000
-		t10 := point2
-//line kernels_real.go:53:30000
-		j3, ok3 := r2.index(t10)
-//line kernels_real.go:54:30000
-		j4 := j3
-//line kernels_real.go:55:30000
-		ok4 := ok3
-//line kernels_real.go:56:30000
-		if ok4 {
-//line kernels_real.go:54:30000
-			v.X = in[at+j4*p.In]
-//line kernels_real.go:55:30000
-		}
-//line kernels_real.go:56:30000
-		out[i] = v
-//line kernels_real.go:57:30000
-	}
-//line kernels_real.go:58:30000
-}
-
-//line quern_gen.go:7996:1
-func quernPlainRealRead_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[float64](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_realRead_float64(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostRealRead_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	r2 := host6.Value[reading](r, 3)
-	in := host6.Slice[float64](r, 4)
-	out := host6.Slice[kernel.Vec2[float64]](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealRead_float64(r, base, l, &p, pairs, r2, in, out, width)
+		/*line kernels_real.go:45:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
+		/*line kernels_real.go:46:30000*/ point2 := point
+		/*line kernels_real.go:47:30000*/ at := in2
+		/*line kernels_real.go:46:30000*/ v := kernel.Vec2[T]{}
+		/*line kernels_real.go:47:30000*/ if pairs {
+			/*line kernels_real.go:48:30000*/ point2 *= 2
+			/*line kernels_real.go:49:30000*/ t7 := point2 + 1
+			/*line kernels_real.go:49:30000*/ j, ok := r2.index(t7)
+			/*line kernels_real.go:50:30000*/ j2 := j
+			/*line kernels_real.go:51:30000*/ ok2 := ok
+			/*line kernels_real.go:52:30000*/ if ok2 {
+				/*line kernels_real.go:50:30000*/ v.Y = in[at+j2*p.In] /*line quern_gen.go:2946:1*/
 			}
 		}
+		/*line kernels_real.go:53:30000*/ t10 := point2
+		/*line kernels_real.go:53:30000*/ j3, ok3 := r2.index(t10)
+		/*line kernels_real.go:54:30000*/ j4 := j3
+		/*line kernels_real.go:55:30000*/ ok4 := ok3
+		/*line kernels_real.go:56:30000*/ if ok4 {
+			/*line kernels_real.go:54:30000*/ v.X = in[at+j4*p.In] /*line quern_gen.go:2954:1*/
+		}
+		/*line kernels_real.go:56:30000*/ out[i] = v /*line quern_gen.go:2956:1*/
 	}
 }
 
-//go:noinline
-func quernRow1RealRead_float64(r *host6.Run, base int, l lines, p *pass, pairs bool, r2 reading, in []float64, out []kernel.Vec2[float64], width int) {
-	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
-		count := min(l.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_real.go:45:30000
-				point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:46:30000
-				point2 := point
-//line kernels_real.go:47:30000
-				at := in2
-//line kernels_real.go:46:30000
-				v := kernel.Vec2[float64]{}
-//line kernels_real.go:47:30000
-				if pairs {
-//line kernels_real.go:48:30000
-					point2 *= 2
-//line kernels_real.go:49:30000
-					t7 := point2 + 1
-//line kernels_real.go:49:30000
-					j, ok := r2.index(t7)
-//line kernels_real.go:50:30000
-					j2 := j
-//line kernels_real.go:51:30000
-					ok2 := ok
-//line kernels_real.go:52:30000
-					if ok2 {
-//line kernels_real.go:50:30000
-						v.Y = in[at+j2*p.In]
-//line kernels_real.go:51:30000
-					}
-//line kernels_real.go:52:30000
-				}
-//line kernels_real.go:53:30000
-				t10 := point2
-//line kernels_real.go:53:30000
-				j3, ok3 := r2.index(t10)
-//line kernels_real.go:54:30000
-				j4 := j3
-//line kernels_real.go:55:30000
-				ok4 := ok3
-//line kernels_real.go:56:30000
-				if ok4 {
-//line kernels_real.go:54:30000
-					v.X = in[at+j4*p.In]
-//line kernels_real.go:55:30000
-				}
-//line kernels_real.go:56:30000
-				row[threadX] = v
-//line kernels_real.go:57:30000
-			}
-//line kernels_real.go:58:30000
-			return
-//line kernels_real.go:59:30000
-		}
-//line kernels_real.go:60:30000
-	}
-//line kernels_real.go:61:30000
-	for threadX := range width {
-//line kernels_real.go:62:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:63:30000
-		i := base + threadX
-//line kernels_real.go:42:30000
-		if i >= l.Total {
-//line kernels_real.go:43:30000
-			continue
-//line kernels_real.go:44:30000
-		}
-//line kernels_real.go:45:30000
-		point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:46:30000
-		point2 := point
-//line kernels_real.go:47:30000
-		at := in2
-//line kernels_real.go:46:30000
-		v := kernel.Vec2[float64]{}
-//line kernels_real.go:47:30000
-		if pairs {
-//line kernels_real.go:48:30000
-			point2 *= 2
-//line kernels_real.go:49:30000
-			t7 := point2 + 1
-//line kernels_real.go:49:30000
-			j, ok := r2.index(t7)
-//line kernels_real.go:50:30000
-			j2 := j
-//line kernels_real.go:51:30000
-			ok2 := ok
-//line kernels_real.go:52:30000
-			if ok2 {
-//line kernels_real.go:50:30000
-				v.Y = in[at+j2*p.In]
-//line kernels_real.go:51:30000
-			}
-//line kernels_real.go:52:30000
-		}
-//line kernels_real.go:53:30000
-		t10 := point2
-//line kernels_real.go:53:30000
-		j3, ok3 := r2.index(t10)
-//line kernels_real.go:54:30000
-		j4 := j3
-//line kernels_real.go:55:30000
-		ok4 := ok3
-//line kernels_real.go:56:30000
-		if ok4 {
-//line kernels_real.go:54:30000
-			v.X = in[at+j4*p.In]
-//line kernels_real.go:55:30000
-		}
-//line kernels_real.go:56:30000
-		out[i] = v
-//line kernels_real.go:57:30000
-	}
-//line kernels_real.go:58:30000
+func quernPlainRealSplit[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6)
+	host6.Plain(r, func(t kernel.Thread) { realSplit[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-//line quern_gen.go:8149:1
-func quernPlainRealSplit_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6)
-	host6.Plain(r, func(t kernel.Thread) { quern_realSplit_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostRealSplit_float32(r *host6.Run) {
+func quernHostRealSplit[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	l := host6.Value[lines](r, 1)
 	pairs := host6.Value[bool](r, 2)
 	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 4)
-	in := host6.Slice[kernel.Vec2[float32]](r, 5)
-	out := host6.Slice[kernel.Vec2[float32]](r, 6)
+	tables := host6.Slice[kernel.Vec2[T]](r, 4)
+	in := host6.Slice[kernel.Vec2[T]](r, 5)
+	out := host6.Slice[kernel.Vec2[T]](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	n := int(p.N)
-	t12 := float32(p.ScaleX)
+	t12 := T(p.ScaleX)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealSplit_float32(r, base, l, &p, n, in, pairs, tables, roots, t12, out, width)
+				quernRow1RealSplit[T](r, base, l, &p, n, in, pairs, tables, roots, t12, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RealSplit_float32(r *host6.Run, base int, l lines, p *pass, n int, in []kernel.Vec2[float32], pairs bool, tables []kernel.Vec2[float32], roots int, t12 float32, out []kernel.Vec2[float32], width int) {
+func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p *pass, n int, in []kernel.Vec2[T], pairs bool, tables []kernel.Vec2[T], roots int, t12 T, out []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -8186,219 +2997,59 @@ func quernRow1RealSplit_float32(r *host6.Run, base int, l lines, p *pass, n int,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line kernels_real.go:69:30000
-			point, line, _, out2 := l.locate(*p, n, i)
-//line kernels_real.go:70:30000
-			k := point
-//line kernels_real.go:71:30000
-			line2 := line
-//line kernels_real.go:72:30000
-			at := out2
-//line kernels_real.go:70:30000
-			v := in[line2+k%n*l.Columns]
-//line kernels_real.go:71:30000
-			if pairs {
-//line kernels_real.go:72:30000
-				t8 := v
-//line kernels_real.go:72:30000
-				t9 := in[line2+(n-k)%n*l.Columns]
-//line kernels_real.go:72:30000
-				t10 := tables[roots+k]
-//line kernels_real.go:72:30000
-				result0 := split[float32](t8, t9, t10)
-//line kernels_real.go:73:30000
-				v = result0
-//line kernels_real.go:74:30000
+			/*line kernels_real.go:69:30000*/ point, line, _, out2 := l.locate(*p, n, i)
+			/*line kernels_real.go:70:30000*/ k := point
+			/*line kernels_real.go:71:30000*/ line2 := line
+			/*line kernels_real.go:72:30000*/ at := out2
+			/*line kernels_real.go:70:30000*/ v := in[line2+k%n*l.Columns]
+			/*line kernels_real.go:71:30000*/ if pairs {
+				/*line kernels_real.go:72:30000*/ t8 := v
+				/*line kernels_real.go:72:30000*/ t9 := in[line2+(n-k)%n*l.Columns]
+				/*line kernels_real.go:72:30000*/ t10 := tables[roots+k]
+				/*line kernels_real.go:72:30000*/ result0 := split[T](t8, t9, t10)
+				/*line kernels_real.go:73:30000*/ v = result0 /*line quern_gen.go:3010:1*/
 			}
-//line kernels_real.go:74:30000
-			result02 := v.Scale(t12)
-//line kernels_real.go:74:30000
-			out[at+k*p.Out] = result02
-//line kernels_real.go:75:30000
+			/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
+			/*line kernels_real.go:74:30000*/ out[at+k*p.Out] = result02 /*line quern_gen.go:3013:1*/
 		}
-//line kernels_real.go:76:30000
-		return
-//line kernels_real.go:77:30000
+		/*line kernels_real.go:76:30000*/ return /*line quern_gen.go:3015:1*/
 	}
-//line kernels_real.go:78:30000
-	for threadX := range width {
-//line kernels_real.go:79:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:80:30000
-		i := base + threadX
-//line kernels_real.go:65:30000
-		if i >= l.Total {
-//line kernels_real.go:66:30000
-			continue
-//line kernels_real.go:67:30000
+	/*line kernels_real.go:78:30000*/ for threadX := range width {
+		/*line kernels_real.go:79:30000*/ r.ThreadIdx.X = threadX
+		/*line kernels_real.go:80:30000*/ i := base + threadX
+		/*line kernels_real.go:65:30000*/ if i >= l.Total {
+			/*line kernels_real.go:66:30000*/ continue /*line quern_gen.go:3021:1*/
 		}
-//line kernels_real.go:69:30000
-		point, line, _, out2 := l.locate(*p, n, i)
-//line kernels_real.go:70:30000
-		k := point
-//line kernels_real.go:71:30000
-		line2 := line
-//line kernels_real.go:72:30000
-		at := out2
-//line kernels_real.go:70:30000
-		v := in[line2+k%n*l.Columns]
-//line kernels_real.go:71:30000
-		if pairs {
-//line kernels_real.go:72:30000
-			t8 := v
-//line kernels_real.go:72:30000
-			t9 := in[line2+(n-k)%n*l.Columns]
-//line kernels_real.go:72:30000
-			t10 := tables[roots+k]
-//line kernels_real.go:72:30000
-			result0 := split[float32](t8, t9, t10)
-//line kernels_real.go:73:30000
-			v = result0
-//line kernels_real.go:74:30000
+		/*line kernels_real.go:69:30000*/ point, line, _, out2 := l.locate(*p, n, i)
+		/*line kernels_real.go:70:30000*/ k := point
+		/*line kernels_real.go:71:30000*/ line2 := line
+		/*line kernels_real.go:72:30000*/ at := out2
+		/*line kernels_real.go:70:30000*/ v := in[line2+k%n*l.Columns]
+		/*line kernels_real.go:71:30000*/ if pairs {
+			/*line kernels_real.go:72:30000*/ t8 := v
+			/*line kernels_real.go:72:30000*/ t9 := in[line2+(n-k)%n*l.Columns]
+			/*line kernels_real.go:72:30000*/ t10 := tables[roots+k]
+			/*line kernels_real.go:72:30000*/ result0 := split[T](t8, t9, t10)
+			/*line kernels_real.go:73:30000*/ v = result0 /*line quern_gen.go:3033:1*/
 		}
-//line kernels_real.go:74:30000
-		result02 := v.Scale(t12)
-//line kernels_real.go:74:30000
-		out[at+k*p.Out] = result02
-//line kernels_real.go:75:30000
+		/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
+		/*line kernels_real.go:74:30000*/ out[at+k*p.Out] = result02 /*line quern_gen.go:3036:1*/
 	}
-//line kernels_real.go:76:30000
 }
 
-//line quern_gen.go:8269:1
-func quernPlainRealSplit_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6)
-	host6.Plain(r, func(t kernel.Thread) { quern_realSplit_float64(t, v0, v1, v2, v3, v4, v5, v6) })
+func quernPlainRealMerge[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6)
+	host6.Plain(r, func(t kernel.Thread) { realMerge[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-func quernHostRealSplit_float64(r *host6.Run) {
+func quernHostRealMerge[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	l := host6.Value[lines](r, 1)
 	pairs := host6.Value[bool](r, 2)
 	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 4)
-	in := host6.Slice[kernel.Vec2[float64]](r, 5)
-	out := host6.Slice[kernel.Vec2[float64]](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	n := int(p.N)
-	t12 := float64(p.ScaleX)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealSplit_float64(r, base, l, &p, n, in, pairs, tables, roots, t12, out, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1RealSplit_float64(r *host6.Run, base int, l lines, p *pass, n int, in []kernel.Vec2[float64], pairs bool, tables []kernel.Vec2[float64], roots int, t12 float64, out []kernel.Vec2[float64], width int) {
-	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
-		count := min(l.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line kernels_real.go:69:30000
-			point, line, _, out2 := l.locate(*p, n, i)
-//line kernels_real.go:70:30000
-			k := point
-//line kernels_real.go:71:30000
-			line2 := line
-//line kernels_real.go:72:30000
-			at := out2
-//line kernels_real.go:70:30000
-			v := in[line2+k%n*l.Columns]
-//line kernels_real.go:71:30000
-			if pairs {
-//line kernels_real.go:72:30000
-				t8 := v
-//line kernels_real.go:72:30000
-				t9 := in[line2+(n-k)%n*l.Columns]
-//line kernels_real.go:72:30000
-				t10 := tables[roots+k]
-//line kernels_real.go:72:30000
-				result0 := split[float64](t8, t9, t10)
-//line kernels_real.go:73:30000
-				v = result0
-//line kernels_real.go:74:30000
-			}
-//line kernels_real.go:74:30000
-			result02 := v.Scale(t12)
-//line kernels_real.go:74:30000
-			out[at+k*p.Out] = result02
-//line kernels_real.go:75:30000
-		}
-//line kernels_real.go:76:30000
-		return
-//line kernels_real.go:77:30000
-	}
-//line kernels_real.go:78:30000
-	for threadX := range width {
-//line kernels_real.go:79:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:80:30000
-		i := base + threadX
-//line kernels_real.go:65:30000
-		if i >= l.Total {
-//line kernels_real.go:66:30000
-			continue
-//line kernels_real.go:67:30000
-		}
-//line kernels_real.go:69:30000
-		point, line, _, out2 := l.locate(*p, n, i)
-//line kernels_real.go:70:30000
-		k := point
-//line kernels_real.go:71:30000
-		line2 := line
-//line kernels_real.go:72:30000
-		at := out2
-//line kernels_real.go:70:30000
-		v := in[line2+k%n*l.Columns]
-//line kernels_real.go:71:30000
-		if pairs {
-//line kernels_real.go:72:30000
-			t8 := v
-//line kernels_real.go:72:30000
-			t9 := in[line2+(n-k)%n*l.Columns]
-//line kernels_real.go:72:30000
-			t10 := tables[roots+k]
-//line kernels_real.go:72:30000
-			result0 := split[float64](t8, t9, t10)
-//line kernels_real.go:73:30000
-			v = result0
-//line kernels_real.go:74:30000
-		}
-//line kernels_real.go:74:30000
-		result02 := v.Scale(t12)
-//line kernels_real.go:74:30000
-		out[at+k*p.Out] = result02
-//line kernels_real.go:75:30000
-	}
-//line kernels_real.go:76:30000
-}
-
-//line quern_gen.go:8389:1
-func quernPlainRealMerge_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[kernel.Vec2[float32]](r, 5), host6.Slice[kernel.Vec2[float32]](r, 6)
-	host6.Plain(r, func(t kernel.Thread) { quern_realMerge_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostRealMerge_float32(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float32]](r, 4)
-	in := host6.Slice[kernel.Vec2[float32]](r, 5)
-	out := host6.Slice[kernel.Vec2[float32]](r, 6)
+	tables := host6.Slice[kernel.Vec2[T]](r, 4)
+	in := host6.Slice[kernel.Vec2[T]](r, 5)
+	out := host6.Slice[kernel.Vec2[T]](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -8409,14 +3060,14 @@ func quernHostRealMerge_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealMerge_float32(r, base, l, &p, n, pairs, in, out, tables, roots, width)
+				quernRow1RealMerge[T](r, base, l, &p, n, pairs, in, out, tables, roots, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RealMerge_float32(r *host6.Run, base int, l lines, p *pass, n int, pairs bool, in, out, tables []kernel.Vec2[float32], roots, width int) {
+func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p *pass, n int, pairs bool, in []kernel.Vec2[T], out []kernel.Vec2[T], tables []kernel.Vec2[T], roots int, width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -8427,329 +3078,99 @@ func quernRow1RealMerge_float32(r *host6.Run, base int, l lines, p *pass, n int,
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_real.go:94:30000
-				point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:95:30000
-				k := point
-//line kernels_real.go:96:30000
-				at := in2
-//line kernels_real.go:95:30000
-				other := n - k
-//line kernels_real.go:96:30000
-				if !pairs && other < k {
-//line kernels_real.go:97:30000
-					v := in[at+other*p.In]
-//line kernels_real.go:98:30000
-					row[threadX] = kernel.Vec2[float32]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99:30000
-					continue
-//line kernels_real.go:100:30000
+				/*line kernels_real.go:94:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
+				/*line kernels_real.go:95:30000*/ k := point
+				/*line kernels_real.go:96:30000*/ at := in2
+				/*line kernels_real.go:95:30000*/ other := n - k
+				/*line kernels_real.go:96:30000*/ if !pairs && other < k {
+					/*line kernels_real.go:97:30000*/ v := in[at+other*p.In]
+					/*line kernels_real.go:98:30000*/ row[threadX] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
+					/*line kernels_real.go:99:30000*/ continue /*line quern_gen.go:3088:1*/
 				}
-//line kernels_real.go:101:30000
-				v2 := in[at+k*p.In]
-//line kernels_real.go:102:30000
-				if k == 0 {
-//line kernels_real.go:103:30000
-					v2.Y = 0
-//line kernels_real.go:104:30000
+				/*line kernels_real.go:101:30000*/ v2 := in[at+k*p.In]
+				/*line kernels_real.go:102:30000*/ if k == 0 {
+					/*line kernels_real.go:103:30000*/ v2.Y = 0 /*line quern_gen.go:3092:1*/
 				}
-//line kernels_real.go:105:30000
-				if pairs {
-//line kernels_real.go:106:30000
-					u := in[at+other*p.In]
-//line kernels_real.go:107:30000
-					if k == 0 {
-//line kernels_real.go:108:30000
-						u.Y = 0
-//line kernels_real.go:109:30000
+				/*line kernels_real.go:105:30000*/ if pairs {
+					/*line kernels_real.go:106:30000*/ u := in[at+other*p.In]
+					/*line kernels_real.go:107:30000*/ if k == 0 {
+						/*line kernels_real.go:108:30000*/ u.Y = 0 /*line quern_gen.go:3097:1*/
 					}
-//line kernels_real.go:110:30000
-					t7 := v2
-//line kernels_real.go:111:30000
-					t8 := u
-//line kernels_real.go:110:30000
-					t9 := tables[roots+k]
-//line kernels_real.go:110:30000
-					result0 := merge[float32](t7, t8, t9)
-//line kernels_real.go:111:30000
-					v2 = result0
-//line kernels_real.go:112:30000
+					/*line kernels_real.go:110:30000*/ t7 := v2
+					/*line kernels_real.go:111:30000*/ t8 := u
+					/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
+					/*line kernels_real.go:110:30000*/ result0 := merge[T](t7, t8, t9)
+					/*line kernels_real.go:111:30000*/ v2 = result0 /*line quern_gen.go:3103:1*/
 				}
-//line kernels_real.go:112:30000
-				row[threadX] = v2
-//line kernels_real.go:113:30000
+				/*line kernels_real.go:112:30000*/ row[threadX] = v2 /*line quern_gen.go:3105:1*/
 			}
-//line kernels_real.go:114
-			return
-//line kernels_real.go:115:30000
+			/*line kernels_real.go:114*/ return /*line quern_gen.go:3107:1*/
 		}
-//line kernels_real.go:116:30000
 	}
-//line kernels_real.go:117:30000
-	for threadX := range width {
-//line kernels_real.go:118:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:119:30000
-		i := base + threadX
-//line kernels_real.go:90
-		if i >= l.Total {
-//line kernels_real.go:91:30000
-			continue
-//line kernels_real.go:92:30000
+	/*line kernels_real.go:117:30000*/ for threadX := range width {
+		/*line kernels_real.go:118:30000*/ r.ThreadIdx.X = threadX
+		/*line kernels_real.go:119:30000*/ i := base + threadX
+		/*line kernels_real.go:90*/ if i >= l.Total {
+			/*line kernels_real.go:91:30000*/ continue /*line quern_gen.go:3114:1*/
 		}
-//line kernels_real.go:94:30000
-		point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:95:30000
-		k := point
-//line kernels_real.go:96:30000
-		at := in2
-//line kernels_real.go:95:30000
-		other := n - k
-//line kernels_real.go:96:30000
-		if !pairs && other < k {
-//line kernels_real.go:97:30000
-			v := in[at+other*p.In]
-//line kernels_real.go:98:30000
-			out[i] = kernel.Vec2[float32]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99:30000
-			continue
-//line kernels_real.go:100:30000
+		/*line kernels_real.go:94:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
+		/*line kernels_real.go:95:30000*/ k := point
+		/*line kernels_real.go:96:30000*/ at := in2
+		/*line kernels_real.go:95:30000*/ other := n - k
+		/*line kernels_real.go:96:30000*/ if !pairs && other < k {
+			/*line kernels_real.go:97:30000*/ v := in[at+other*p.In]
+			/*line kernels_real.go:98:30000*/ out[i] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
+			/*line kernels_real.go:99:30000*/ continue /*line quern_gen.go:3123:1*/
 		}
-//line kernels_real.go:101:30000
-		v2 := in[at+k*p.In]
-//line kernels_real.go:102:30000
-		if k == 0 {
-//line kernels_real.go:103:30000
-			v2.Y = 0
-//line kernels_real.go:104:30000
+		/*line kernels_real.go:101:30000*/ v2 := in[at+k*p.In]
+		/*line kernels_real.go:102:30000*/ if k == 0 {
+			/*line kernels_real.go:103:30000*/ v2.Y = 0 /*line quern_gen.go:3127:1*/
 		}
-//line kernels_real.go:105:30000
-		if pairs {
-//line kernels_real.go:106:30000
-			u := in[at+other*p.In]
-//line kernels_real.go:107:30000
-			if k == 0 {
-//line kernels_real.go:108:30000
-				u.Y = 0
-//line kernels_real.go:109:30000
+		/*line kernels_real.go:105:30000*/ if pairs {
+			/*line kernels_real.go:106:30000*/ u := in[at+other*p.In]
+			/*line kernels_real.go:107:30000*/ if k == 0 {
+				/*line kernels_real.go:108:30000*/ u.Y = 0 /*line quern_gen.go:3132:1*/
 			}
-//line kernels_real.go:110:30000
-			t7 := v2
-//line kernels_real.go:111:30000
-			t8 := u
-//line kernels_real.go:110:30000
-			t9 := tables[roots+k]
-//line kernels_real.go:110:30000
-			result0 := merge[float32](t7, t8, t9)
-//line kernels_real.go:111:30000
-			v2 = result0
-//line kernels_real.go:112:30000
+			/*line kernels_real.go:110:30000*/ t7 := v2
+			/*line kernels_real.go:111:30000*/ t8 := u
+			/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
+			/*line kernels_real.go:110:30000*/ result0 := merge[T](t7, t8, t9)
+			/*line kernels_real.go:111:30000*/ v2 = result0 /*line quern_gen.go:3138:1*/
 		}
-//line kernels_real.go:112:30000
-		out[i] = v2
-//line kernels_real.go:113:30000
-	}
-//line kernels_real.go:114
-}
-
-//line quern_gen.go:8556:1
-func quernPlainRealMerge_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[kernel.Vec2[float64]](r, 5), host6.Slice[kernel.Vec2[float64]](r, 6)
-	host6.Plain(r, func(t kernel.Thread) { quern_realMerge_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostRealMerge_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[float64]](r, 4)
-	in := host6.Slice[kernel.Vec2[float64]](r, 5)
-	out := host6.Slice[kernel.Vec2[float64]](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	n := int(p.N)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealMerge_float64(r, base, l, &p, n, pairs, in, out, tables, roots, width)
-			}
-		}
+		/*line kernels_real.go:112:30000*/ out[i] = v2 /*line quern_gen.go:3140:1*/
 	}
 }
 
-//go:noinline
-func quernRow1RealMerge_float64(r *host6.Run, base int, l lines, p *pass, n int, pairs bool, in, out, tables []kernel.Vec2[float64], roots, width int) {
-	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
-		count := min(l.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_real.go:94:30000
-				point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:95:30000
-				k := point
-//line kernels_real.go:96:30000
-				at := in2
-//line kernels_real.go:95:30000
-				other := n - k
-//line kernels_real.go:96:30000
-				if !pairs && other < k {
-//line kernels_real.go:97:30000
-					v := in[at+other*p.In]
-//line kernels_real.go:98:30000
-					row[threadX] = kernel.Vec2[float64]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99:30000
-					continue
-//line kernels_real.go:100:30000
-				}
-//line kernels_real.go:101:30000
-				v2 := in[at+k*p.In]
-//line kernels_real.go:102:30000
-				if k == 0 {
-//line kernels_real.go:103:30000
-					v2.Y = 0
-//line kernels_real.go:104:30000
-				}
-//line kernels_real.go:105:30000
-				if pairs {
-//line kernels_real.go:106:30000
-					u := in[at+other*p.In]
-//line kernels_real.go:107:30000
-					if k == 0 {
-//line kernels_real.go:108:30000
-						u.Y = 0
-//line kernels_real.go:109:30000
-					}
-//line kernels_real.go:110:30000
-					t7 := v2
-//line kernels_real.go:111:30000
-					t8 := u
-//line kernels_real.go:110:30000
-					t9 := tables[roots+k]
-//line kernels_real.go:110:30000
-					result0 := merge[float64](t7, t8, t9)
-//line kernels_real.go:111:30000
-					v2 = result0
-//line kernels_real.go:112:30000
-				}
-//line kernels_real.go:112:30000
-				row[threadX] = v2
-//line kernels_real.go:113:30000
-			}
-//line kernels_real.go:114
-			return
-//line kernels_real.go:115:30000
-		}
-//line kernels_real.go:116:30000
-	}
-//line kernels_real.go:117:30000
-	for threadX := range width {
-//line kernels_real.go:118:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:119:30000
-		i := base + threadX
-//line kernels_real.go:90
-		if i >= l.Total {
-//line kernels_real.go:91:30000
-			continue
-//line kernels_real.go:92:30000
-		}
-//line kernels_real.go:94:30000
-		point, _, in2, _ := l.locate(*p, 0, i)
-//line kernels_real.go:95:30000
-		k := point
-//line kernels_real.go:96:30000
-		at := in2
-//line kernels_real.go:95:30000
-		other := n - k
-//line kernels_real.go:96:30000
-		if !pairs && other < k {
-//line kernels_real.go:97:30000
-			v := in[at+other*p.In]
-//line kernels_real.go:98:30000
-			out[i] = kernel.Vec2[float64]{X: v.X, Y: -v.Y}
-//line kernels_real.go:99:30000
-			continue
-//line kernels_real.go:100:30000
-		}
-//line kernels_real.go:101:30000
-		v2 := in[at+k*p.In]
-//line kernels_real.go:102:30000
-		if k == 0 {
-//line kernels_real.go:103:30000
-			v2.Y = 0
-//line kernels_real.go:104:30000
-		}
-//line kernels_real.go:105:30000
-		if pairs {
-//line kernels_real.go:106:30000
-			u := in[at+other*p.In]
-//line kernels_real.go:107:30000
-			if k == 0 {
-//line kernels_real.go:108:30000
-				u.Y = 0
-//line kernels_real.go:109:30000
-			}
-//line kernels_real.go:110:30000
-			t7 := v2
-//line kernels_real.go:111:30000
-			t8 := u
-//line kernels_real.go:110:30000
-			t9 := tables[roots+k]
-//line kernels_real.go:110:30000
-			result0 := merge[float64](t7, t8, t9)
-//line kernels_real.go:111:30000
-			v2 = result0
-//line kernels_real.go:112:30000
-		}
-//line kernels_real.go:112:30000
-		out[i] = v2
-//line kernels_real.go:113:30000
-	}
-//line kernels_real.go:114
+func quernPlainRealWrite[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[T](r, 5)
+	host6.Plain(r, func(t kernel.Thread) { realWrite[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-//line quern_gen.go:8723:1
-func quernPlainRealWrite_float32(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float32]](r, 4), host6.Slice[float32](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_realWrite_float32(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostRealWrite_float32(r *host6.Run) {
+func quernHostRealWrite[T float32 | float64](r *host6.Run) {
 	p := host6.Value[pass](r, 0)
 	l := host6.Value[lines](r, 1)
 	pairs := host6.Value[bool](r, 2)
 	length := host6.Value[int](r, 3)
-	in := host6.Slice[kernel.Vec2[float32]](r, 4)
-	out := host6.Slice[float32](r, 5)
+	in := host6.Slice[kernel.Vec2[T]](r, 4)
+	out := host6.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t7 := float32(p.ScaleX)
+	t7 := T(p.ScaleX)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealWrite_float32(r, base, l, &p, in, t7, pairs, length, out, width)
+				quernRow1RealWrite[T](r, base, l, &p, in, t7, pairs, length, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RealWrite_float32(r *host6.Run, base int, l lines, p *pass, in []kernel.Vec2[float32], t7 float32, pairs bool, length int, out []float32, width int) {
+func quernRow1RealWrite[T float32 | float64](r *host6.Run, base int, l lines, p *pass, in []kernel.Vec2[T], t7 T, pairs bool, length int, out []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -8760,209 +3181,56 @@ func quernRow1RealWrite_float32(r *host6.Run, base int, l lines, p *pass, in []k
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_real.go:130:30000
-				point, _, _, out2 := l.locate(*p, 0, i)
-//line kernels_real.go:131:30000
-				point2 := point
-//line kernels_real.go:132:30000
-				at := out2
-//line kernels_real.go:131:30000
-				result0 := row[threadX].Scale(t7)
-//line kernels_real.go:132:30000
-				v := result0
-//line kernels_real.go:132:30000
-				if pairs {
-//line kernels_real.go:133:30000
-					point2 *= 2
-//line kernels_real.go:134
+				/*line kernels_real.go:130:30000*/ point, _, _, out2 := l.locate(*p, 0, i)
+				/*line kernels_real.go:131:30000*/ point2 := point
+				/*line kernels_real.go:132:30000*/ at := out2
+				/*line kernels_real.go:131:30000*/ result0 := row[threadX].Scale(t7)
+				/*line kernels_real.go:132:30000*/ v := result0
+				/*line kernels_real.go:132:30000*/ if pairs {
+					/*line kernels_real.go:133*/ point2 *= 2
 					if point2+1 < length {
-						out[at+(point2+1)*p.Out] = v.Y
-//line kernels_real.go:136:30000
+						out[at+(point2+1)*p.Out] = v.Y /*line quern_gen.go:3192:1*/
 					}
-//line kernels_real.go:137:30000
 				}
-//line kernels_real.go:138:30000
-				if point2 < length {
-//line kernels_real.go:139
-					out[at+point2*p.Out] = v.X
-//line kernels_real.go:140:30000
+				/*line kernels_real.go:138:30000*/ if point2 < length {
+					/*line kernels_real.go:139*/ out[at+point2*p.Out] = v.X /*line quern_gen.go:3196:1*/
 				}
-//line kernels_real.go:141:30000
 			}
-//line kernels_real.go:142
-			return
+			/*line kernels_real.go:142*/ return
 		}
 	}
 	for threadX := range width {
-//line kernels_real.go:146:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:147:30000
-		i := base + threadX
-//line kernels_real.go:127:30000
-		if i >= l.Total {
-//line kernels_real.go:128:30000
-			continue
-//line kernels_real.go:129:30000
+		/*line kernels_real.go:146:30000*/ r.ThreadIdx.X = threadX
+		/*line kernels_real.go:147:30000*/ i := base + threadX
+		/*line kernels_real.go:127:30000*/ if i >= l.Total {
+			/*line kernels_real.go:128:30000*/ continue /*line quern_gen.go:3206:1*/
 		}
-//line kernels_real.go:130:30000
-		point, _, _, out2 := l.locate(*p, 0, i)
-//line kernels_real.go:131:30000
-		point2 := point
-//line kernels_real.go:132:30000
-		at := out2
-//line kernels_real.go:131:30000
-		result0 := in[i].Scale(t7)
-//line kernels_real.go:132:30000
-		v := result0
-//line kernels_real.go:132:30000
-		if pairs {
-//line kernels_real.go:133:30000
-			point2 *= 2
-//line kernels_real.go:134
+		/*line kernels_real.go:130:30000*/ point, _, _, out2 := l.locate(*p, 0, i)
+		/*line kernels_real.go:131:30000*/ point2 := point
+		/*line kernels_real.go:132:30000*/ at := out2
+		/*line kernels_real.go:131:30000*/ result0 := in[i].Scale(t7)
+		/*line kernels_real.go:132:30000*/ v := result0
+		/*line kernels_real.go:132:30000*/ if pairs {
+			/*line kernels_real.go:133*/ point2 *= 2
 			if point2+1 < length {
-				out[at+(point2+1)*p.Out] = v.Y
-//line kernels_real.go:136:30000
+				out[at+(point2+1)*p.Out] = v.Y /*line quern_gen.go:3216:1*/
 			}
-//line kernels_real.go:137:30000
 		}
-//line kernels_real.go:138:30000
-		if point2 < length {
-//line kernels_real.go:139
-			out[at+point2*p.Out] = v.X
-//line kernels_real.go:140:30000
-		}
-//line kernels_real.go:141:30000
-	}
-//line kernels_real.go:142
-}
-
-//line quern_gen.go:8840:1
-func quernPlainRealWrite_float64(r *host6.Run) {
-	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[float64]](r, 4), host6.Slice[float64](r, 5)
-	host6.Plain(r, func(t kernel.Thread) { quern_realWrite_float64(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostRealWrite_float64(r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	length := host6.Value[int](r, 3)
-	in := host6.Slice[kernel.Vec2[float64]](r, 4)
-	out := host6.Slice[float64](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	t7 := float64(p.ScaleX)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealWrite_float64(r, base, l, &p, in, t7, pairs, length, out, width)
-			}
+		/*line kernels_real.go:138:30000*/ if point2 < length {
+			/*line kernels_real.go:139*/ out[at+point2*p.Out] = v.X /*line quern_gen.go:3220:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1RealWrite_float64(r *host6.Run, base int, l lines, p *pass, in []kernel.Vec2[float64], t7 float64, pairs bool, length int, out []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
-		count := min(l.Total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(in)-base {
-			row := in[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_real.go:130:30000
-				point, _, _, out2 := l.locate(*p, 0, i)
-//line kernels_real.go:131:30000
-				point2 := point
-//line kernels_real.go:132:30000
-				at := out2
-//line kernels_real.go:131:30000
-				result0 := row[threadX].Scale(t7)
-//line kernels_real.go:132:30000
-				v := result0
-//line kernels_real.go:132:30000
-				if pairs {
-//line kernels_real.go:133:30000
-					point2 *= 2
-//line kernels_real.go:134
-					if point2+1 < length {
-						out[at+(point2+1)*p.Out] = v.Y
-//line kernels_real.go:136:30000
-					}
-//line kernels_real.go:137:30000
-				}
-//line kernels_real.go:138:30000
-				if point2 < length {
-//line kernels_real.go:139
-					out[at+point2*p.Out] = v.X
-//line kernels_real.go:140:30000
-				}
-//line kernels_real.go:141:30000
-			}
-//line kernels_real.go:142
-			return
-		}
-	}
-	for threadX := range width {
-//line kernels_real.go:146:30000
-		r.ThreadIdx.X = threadX
-//line kernels_real.go:147:30000
-		i := base + threadX
-//line kernels_real.go:127:30000
-		if i >= l.Total {
-//line kernels_real.go:128:30000
-			continue
-//line kernels_real.go:129:30000
-		}
-//line kernels_real.go:130:30000
-		point, _, _, out2 := l.locate(*p, 0, i)
-//line kernels_real.go:131:30000
-		point2 := point
-//line kernels_real.go:132:30000
-		at := out2
-//line kernels_real.go:131:30000
-		result0 := in[i].Scale(t7)
-//line kernels_real.go:132:30000
-		v := result0
-//line kernels_real.go:132:30000
-		if pairs {
-//line kernels_real.go:133:30000
-			point2 *= 2
-//line kernels_real.go:134
-			if point2+1 < length {
-				out[at+(point2+1)*p.Out] = v.Y
-//line kernels_real.go:136:30000
-			}
-//line kernels_real.go:137:30000
-		}
-//line kernels_real.go:138:30000
-		if point2 < length {
-//line kernels_real.go:139
-			out[at+point2*p.Out] = v.X
-//line kernels_real.go:140:30000
-		}
-//line kernels_real.go:141:30000
-	}
-//line kernels_real.go:142
+func quernPlainPower[T float32 | float64](r *host6.Run) {
+	v0, v1, v2 := host6.Value[T](r, 0), host6.Slice[kernel.Vec2[T]](r, 1), host6.Slice[T](r, 2)
+	host6.Plain(r, func(t kernel.Thread) { power[T](t, v0, v1, v2) })
 }
 
-//line quern_gen.go:8957:1
-func quernPlainPower_float32(r *host6.Run) {
-	v0, v1, v2 := host6.Value[float32](r, 0), host6.Slice[kernel.Vec2[float32]](r, 1), host6.Slice[float32](r, 2)
-	host6.Plain(r, func(t kernel.Thread) { quern_power_float32(t, v0, v1, v2) })
-}
-
-func quernHostPower_float32(r *host6.Run) {
-	scale := host6.Value[float32](r, 0)
-	in := host6.Slice[kernel.Vec2[float32]](r, 1)
-	out := host6.Slice[float32](r, 2)
+func quernHostPower[T float32 | float64](r *host6.Run) {
+	scale := host6.Value[T](r, 0)
+	in := host6.Slice[kernel.Vec2[T]](r, 1)
+	out := host6.Slice[T](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -8972,14 +3240,14 @@ func quernHostPower_float32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Power_float32(r, base, in, out, scale, width)
+				quernRow1Power[T](r, base, in, out, scale, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Power_float32(r *host6.Run, base int, in []kernel.Vec2[float32], out []float32, scale float32, width int) {
+func quernRow1Power[T float32 | float64](r *host6.Run, base int, in []kernel.Vec2[T], out []T, scale T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, len(out)-base, width)
 		if count <= 0 {
@@ -8990,10 +3258,8 @@ func quernRow1Power_float32(r *host6.Run, base int, in []kernel.Vec2[float32], o
 			row2 := out[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:10
-				t1 := row[threadX]
-//line kernels_spectrum.go:10
-				result0 := row[threadX].Dot(t1)
+				/*line kernels_spectrum.go:10*/ t1 := row[threadX]
+				/*line kernels_spectrum.go:10*/ result0 := row[threadX].Dot(t1)
 				row2[threadX] = scale * result0
 			}
 			return
@@ -9001,29 +3267,24 @@ func quernRow1Power_float32(r *host6.Run, base int, in []kernel.Vec2[float32], o
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:18:40000
-		i := base + threadX
-//line kernels_spectrum.go:9
-		if i < len(in) && i < len(out) {
+		/*line kernels_spectrum.go:18:40000*/ i := base + threadX
+		/*line kernels_spectrum.go:9*/ if i < len(in) && i < len(out) {
 			t1 := in[i]
-//line kernels_spectrum.go:10
-			result0 := in[i].Dot(t1)
-//line kernels_spectrum.go:10
-			out[i] = scale * result0
+			/*line kernels_spectrum.go:10*/ result0 := in[i].Dot(t1)
+			/*line kernels_spectrum.go:10*/ out[i] = scale * result0
 		}
-	}
+	} /*line quern_gen.go:3276:1*/
 }
 
-//line quern_gen.go:9018:1
-func quernPlainPower_float64(r *host6.Run) {
-	v0, v1, v2 := host6.Value[float64](r, 0), host6.Slice[kernel.Vec2[float64]](r, 1), host6.Slice[float64](r, 2)
-	host6.Plain(r, func(t kernel.Thread) { quern_power_float64(t, v0, v1, v2) })
+func quernPlainPolar[T float32 | float64](r *host6.Run) {
+	v0, v1, v2 := host6.Slice[kernel.Vec2[T]](r, 0), host6.Slice[T](r, 1), host6.Slice[T](r, 2)
+	host6.Plain(r, func(t kernel.Thread) { polar[T](t, v0, v1, v2) })
 }
 
-func quernHostPower_float64(r *host6.Run) {
-	scale := host6.Value[float64](r, 0)
-	in := host6.Slice[kernel.Vec2[float64]](r, 1)
-	out := host6.Slice[float64](r, 2)
+func quernHostPolar[T float32 | float64](r *host6.Run) {
+	in := host6.Slice[kernel.Vec2[T]](r, 0)
+	magnitude := host6.Slice[T](r, 1)
+	phase := host6.Slice[T](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -9033,75 +3294,14 @@ func quernHostPower_float64(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Power_float64(r, base, in, out, scale, width)
+				quernRow1Polar[T](r, base, in, magnitude, phase, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Power_float64(r *host6.Run, base int, in []kernel.Vec2[float64], out []float64, scale float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(in)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(in)-base && count <= len(out)-base {
-			row := in[base:][:count]
-			row2 := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:10
-				t1 := row[threadX]
-//line kernels_spectrum.go:10
-				result0 := row[threadX].Dot(t1)
-				row2[threadX] = scale * result0
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:18:40000
-		i := base + threadX
-//line kernels_spectrum.go:9
-		if i < len(in) && i < len(out) {
-			t1 := in[i]
-//line kernels_spectrum.go:10
-			result0 := in[i].Dot(t1)
-//line kernels_spectrum.go:10
-			out[i] = scale * result0
-		}
-	}
-}
-
-//line quern_gen.go:9079:1
-func quernPlainPolar_float32(r *host6.Run) {
-	v0, v1, v2 := host6.Slice[kernel.Vec2[float32]](r, 0), host6.Slice[float32](r, 1), host6.Slice[float32](r, 2)
-	host6.Plain(r, func(t kernel.Thread) { quern_polar_float32(t, v0, v1, v2) })
-}
-
-func quernHostPolar_float32(r *host6.Run) {
-	in := host6.Slice[kernel.Vec2[float32]](r, 0)
-	magnitude := host6.Slice[float32](r, 1)
-	phase := host6.Slice[float32](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Polar_float32(r, base, in, magnitude, phase, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Polar_float32(r *host6.Run, base int, in []kernel.Vec2[float32], magnitude, phase []float32, width int) {
+func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec2[T], magnitude []T, phase []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, len(magnitude)-base, len(phase)-base, width)
 		if count <= 0 {
@@ -9113,205 +3313,54 @@ func quernRow1Polar_float32(r *host6.Run, base int, in []kernel.Vec2[float32], m
 			row3 := phase[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:19:40000
-				v := row[threadX]
-//line kernels_spectrum.go:20:40000
-				_ = row2[threadX]
-//line kernels_spectrum.go:20:40000
-				_ = row3[threadX]
-//line kernels_spectrum.go:21:40000
-				t5 := v.X
-//line kernels_spectrum.go:22:40000
-				t6 := v.Y
-//line kernels_spectrum.go:20:40000
-				result0 := kernel.Hypot[float32](t5, t6)
-//line kernels_spectrum.go:21:40000
-				t8 := result0
-//line kernels_spectrum.go:22:40000
-				t9 := v.Y
-//line kernels_spectrum.go:23:40000
-				t10 := v.X
-//line kernels_spectrum.go:20:40000
-				result02 := kernel.Atan2[float32](t9, t10)
-//line kernels_spectrum.go:21:40000
-				t12 := result02
-//line kernels_spectrum.go:22:40000
-				row2[threadX] = t8
-//line kernels_spectrum.go:23:40000
-				row3[threadX] = t12
-//line kernels_spectrum.go:24:40000
+				/*line kernels_spectrum.go:19:40000*/ v := row[threadX]
+				/*line kernels_spectrum.go:20:40000*/ _ = row2[threadX]
+				/*line kernels_spectrum.go:20:40000*/ _ = row3[threadX]
+				/*line kernels_spectrum.go:21:40000*/ t5 := v.X
+				/*line kernels_spectrum.go:22:40000*/ t6 := v.Y
+				/*line kernels_spectrum.go:20:40000*/ result0 := kernel.Hypot[T](t5, t6)
+				/*line kernels_spectrum.go:21:40000*/ t8 := result0
+				/*line kernels_spectrum.go:22:40000*/ t9 := v.Y
+				/*line kernels_spectrum.go:23:40000*/ t10 := v.X
+				/*line kernels_spectrum.go:20:40000*/ result02 := kernel.Atan2[T](t9, t10)
+				/*line kernels_spectrum.go:21:40000*/ t12 := result02
+				/*line kernels_spectrum.go:22:40000*/ row2[threadX] = t8
+				/*line kernels_spectrum.go:23:40000*/ row3[threadX] = t12 /*line quern_gen.go:3328:1*/
 			}
-//line kernels_spectrum.go:25:40000
-			return
-//line kernels_spectrum.go:26:40000
+			/*line kernels_spectrum.go:25:40000*/ return /*line quern_gen.go:3330:1*/
 		}
-//line kernels_spectrum.go:27:40000
 	}
-//line kernels_spectrum.go:28:40000
-	for threadX := range width {
-//line kernels_spectrum.go:29:40000
-		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:30:40000
-		i := base + threadX
-//line kernels_spectrum.go:18:40000
-		if i < len(in) && i < len(magnitude) && i < len(phase) {
-//line kernels_spectrum.go:19:40000
-			v := in[i]
-//line kernels_spectrum.go:20:40000
-			_ = magnitude[i]
-//line kernels_spectrum.go:20:40000
-			_ = phase[i]
-//line kernels_spectrum.go:21:40000
-			t5 := v.X
-//line kernels_spectrum.go:22:40000
-			t6 := v.Y
-//line kernels_spectrum.go:20:40000
-			result0 := kernel.Hypot[float32](t5, t6)
-//line kernels_spectrum.go:21:40000
-			t8 := result0
-//line kernels_spectrum.go:22:40000
-			t9 := v.Y
-//line kernels_spectrum.go:23:40000
-			t10 := v.X
-//line kernels_spectrum.go:20:40000
-			result02 := kernel.Atan2[float32](t9, t10)
-//line kernels_spectrum.go:21:40000
-			t12 := result02
-//line kernels_spectrum.go:20:40000
-			magnitude[i] = t8
-//line kernels_spectrum.go:20:40000
-			phase[i] = t12
-//line kernels_spectrum.go:21:40000
-		}
-//line kernels_spectrum.go:22:40000
-	}
-//line kernels_spectrum.go:23:40000
-}
-
-//line quern_gen.go:9192:1
-func quernPlainPolar_float64(r *host6.Run) {
-	v0, v1, v2 := host6.Slice[kernel.Vec2[float64]](r, 0), host6.Slice[float64](r, 1), host6.Slice[float64](r, 2)
-	host6.Plain(r, func(t kernel.Thread) { quern_polar_float64(t, v0, v1, v2) })
-}
-
-func quernHostPolar_float64(r *host6.Run) {
-	in := host6.Slice[kernel.Vec2[float64]](r, 0)
-	magnitude := host6.Slice[float64](r, 1)
-	phase := host6.Slice[float64](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Polar_float64(r, base, in, magnitude, phase, width)
-			}
+	/*line kernels_spectrum.go:28:40000*/ for threadX := range width {
+		/*line kernels_spectrum.go:29:40000*/ r.ThreadIdx.X = threadX
+		/*line kernels_spectrum.go:30:40000*/ i := base + threadX
+		/*line kernels_spectrum.go:18:40000*/ if i < len(in) && i < len(magnitude) && i < len(phase) {
+			/*line kernels_spectrum.go:19:40000*/ v := in[i]
+			/*line kernels_spectrum.go:20:40000*/ _ = magnitude[i]
+			/*line kernels_spectrum.go:20:40000*/ _ = phase[i]
+			/*line kernels_spectrum.go:21:40000*/ t5 := v.X
+			/*line kernels_spectrum.go:22:40000*/ t6 := v.Y
+			/*line kernels_spectrum.go:20:40000*/ result0 := kernel.Hypot[T](t5, t6)
+			/*line kernels_spectrum.go:21:40000*/ t8 := result0
+			/*line kernels_spectrum.go:22:40000*/ t9 := v.Y
+			/*line kernels_spectrum.go:23:40000*/ t10 := v.X
+			/*line kernels_spectrum.go:20:40000*/ result02 := kernel.Atan2[T](t9, t10)
+			/*line kernels_spectrum.go:21:40000*/ t12 := result02
+			/*line kernels_spectrum.go:20:40000*/ magnitude[i] = t8
+			/*line kernels_spectrum.go:20:40000*/ phase[i] = t12 /*line quern_gen.go:3349:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1Polar_float64(r *host6.Run, base int, in []kernel.Vec2[float64], magnitude, phase []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(in)-base, len(magnitude)-base, len(phase)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(in)-base && count <= len(magnitude)-base && count <= len(phase)-base {
-			row := in[base:][:count]
-			row2 := magnitude[base:][:count]
-			row3 := phase[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:19:40000
-				v := row[threadX]
-//line kernels_spectrum.go:20:40000
-				_ = row2[threadX]
-//line kernels_spectrum.go:20:40000
-				_ = row3[threadX]
-//line kernels_spectrum.go:21:40000
-				t5 := v.X
-//line kernels_spectrum.go:22:40000
-				t6 := v.Y
-//line kernels_spectrum.go:20:40000
-				result0 := kernel.Hypot[float64](t5, t6)
-//line kernels_spectrum.go:21:40000
-				t8 := result0
-//line kernels_spectrum.go:22:40000
-				t9 := v.Y
-//line kernels_spectrum.go:23:40000
-				t10 := v.X
-//line kernels_spectrum.go:20:40000
-				result02 := kernel.Atan2[float64](t9, t10)
-//line kernels_spectrum.go:21:40000
-				t12 := result02
-//line kernels_spectrum.go:22:40000
-				row2[threadX] = t8
-//line kernels_spectrum.go:23:40000
-				row3[threadX] = t12
-//line kernels_spectrum.go:24:40000
-			}
-//line kernels_spectrum.go:25:40000
-			return
-//line kernels_spectrum.go:26:40000
-		}
-//line kernels_spectrum.go:27:40000
-	}
-//line kernels_spectrum.go:28:40000
-	for threadX := range width {
-//line kernels_spectrum.go:29:40000
-		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:30:40000
-		i := base + threadX
-//line kernels_spectrum.go:18:40000
-		if i < len(in) && i < len(magnitude) && i < len(phase) {
-//line kernels_spectrum.go:19:40000
-			v := in[i]
-//line kernels_spectrum.go:20:40000
-			_ = magnitude[i]
-//line kernels_spectrum.go:20:40000
-			_ = phase[i]
-//line kernels_spectrum.go:21:40000
-			t5 := v.X
-//line kernels_spectrum.go:22:40000
-			t6 := v.Y
-//line kernels_spectrum.go:20:40000
-			result0 := kernel.Hypot[float64](t5, t6)
-//line kernels_spectrum.go:21:40000
-			t8 := result0
-//line kernels_spectrum.go:22:40000
-			t9 := v.Y
-//line kernels_spectrum.go:23:40000
-			t10 := v.X
-//line kernels_spectrum.go:20:40000
-			result02 := kernel.Atan2[float64](t9, t10)
-//line kernels_spectrum.go:21:40000
-			t12 := result02
-//line kernels_spectrum.go:20:40000
-			magnitude[i] = t8
-//line kernels_spectrum.go:20:40000
-			phase[i] = t12
-//line kernels_spectrum.go:21:40000
-		}
-//line kernels_spectrum.go:22:40000
-	}
-//line kernels_spectrum.go:23:40000
+func quernPlainRotate[T uint32 | uint64](r *host6.Run) {
+	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[T](r, 2), host6.Slice[T](r, 3)
+	host6.Plain(r, func(t kernel.Thread) { rotate[T](t, v0, v1, v2, v3) })
 }
 
-//line quern_gen.go:9305:1
-func quernPlainRotate_uint32(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[uint32](r, 2), host6.Slice[uint32](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_rotate_uint32(t, v0, v1, v2, v3) })
-}
-
-func quernHostRotate_uint32(r *host6.Run) {
+func quernHostRotate[T uint32 | uint64](r *host6.Run) {
 	r2 := host6.Value[rotation](r, 0)
 	total := host6.Value[int](r, 1)
-	in := host6.Slice[uint32](r, 2)
-	out := host6.Slice[uint32](r, 3)
+	in := host6.Slice[T](r, 2)
+	out := host6.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -9324,14 +3373,14 @@ func quernHostRotate_uint32(r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rotate_uint32(r, base, total, out, n, r2, n2, n3, in, width)
+				quernRow1Rotate[T](r, base, total, out, n, r2, n2, n3, in, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Rotate_uint32(r *host6.Run, base, total int, out []uint32, n int, r2 rotation, n2, n3 int, in []uint32, width int) {
+func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out []T, n int, r2 rotation, n2 int, n3 int, in []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
 		count := min(len(out)-base, total-base, width)
 		if count <= 0 {
@@ -9342,373 +3391,90 @@ func quernRow1Rotate_uint32(r *host6.Run, base, total int, out []uint32, n int, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_spectrum.go:35:40000
-				rest := i
-//line kernels_spectrum.go:36:40000
-				from := 0
-//line kernels_spectrum.go:37:40000
-				size := 1
-//line kernels_spectrum.go:39:40000
-				at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:40000
-				if at >= n {
-//line kernels_spectrum.go:41:40000
-					at -= n
-//line kernels_spectrum.go:42:40000
+				/*line kernels_spectrum.go:35:40000*/ rest := i
+				/*line kernels_spectrum.go:36:40000*/ from := 0
+				/*line kernels_spectrum.go:37:40000*/ size := 1
+				/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+				/*line kernels_spectrum.go:40:40000*/ if at >= n {
+					/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3399:1*/
 				}
-//line kernels_spectrum.go:43:40000
-				t2 := from + at*size
-//line kernels_spectrum.go:44:40000
-				t3 := size * n
-//line kernels_spectrum.go:43:40000
-				t4 := rest / n
-//line kernels_spectrum.go:44:40000
-				from = t2
-//line kernels_spectrum.go:45:40000
-				size = t3
-//line kernels_spectrum.go:46:40000
-				rest = t4
-//line kernels_spectrum.go:39:40000
-				at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:40000
-				if at2 >= n2 {
-//line kernels_spectrum.go:41:40000
-					at2 -= n2
-//line kernels_spectrum.go:42:40000
+				/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
+				/*line kernels_spectrum.go:44:40000*/ t3 := size * n
+				/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
+				/*line kernels_spectrum.go:44:40000*/ from = t2
+				/*line kernels_spectrum.go:45:40000*/ size = t3
+				/*line kernels_spectrum.go:46:40000*/ rest = t4
+				/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+					/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3409:1*/
 				}
-//line kernels_spectrum.go:43:40000
-				t22 := from + at2*size
-//line kernels_spectrum.go:44:40000
-				t32 := size * n2
-//line kernels_spectrum.go:43:40000
-				t42 := rest / n2
-//line kernels_spectrum.go:44:40000
-				from = t22
-//line kernels_spectrum.go:45:40000
-				size = t32
-//line kernels_spectrum.go:46:40000
-				rest = t42
-//line kernels_spectrum.go:39:40000
-				at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:40000
-				if at3 >= n3 {
-//line kernels_spectrum.go:41:40000
-					at3 -= n3
-//line kernels_spectrum.go:42:40000
+				/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
+				/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
+				/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
+				/*line kernels_spectrum.go:44:40000*/ from = t22
+				/*line kernels_spectrum.go:45:40000*/ size = t32
+				/*line kernels_spectrum.go:46:40000*/ rest = t42
+				/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+					/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3419:1*/
 				}
-//line kernels_spectrum.go:43:40000
-				t23 := from + at3*size
-//line kernels_spectrum.go:44:40000
-				t33 := size * n3
-//line kernels_spectrum.go:43:40000
-				t43 := rest / n3
-//line kernels_spectrum.go:44:40000
-				from = t23
-//line kernels_spectrum.go:45:40000
-				size = t33
-//line kernels_spectrum.go:46:40000
-				rest = t43
-//line kernels_spectrum.go:45:40000
-				row[threadX] = in[from+rest*size]
-//line kernels_spectrum.go:46:40000
+				/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
+				/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
+				/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
+				/*line kernels_spectrum.go:44:40000*/ from = t23
+				/*line kernels_spectrum.go:45:40000*/ size = t33
+				/*line kernels_spectrum.go:46:40000*/ rest = t43
+				/*line kernels_spectrum.go:45:40000*/ row[threadX] = in[from+rest*size] /*line quern_gen.go:3427:1*/
 			}
-//line kernels_spectrum.go:47:40000
-			return
-//line kernels_spectrum.go:48:40000
+			/*line kernels_spectrum.go:47:40000*/ return /*line quern_gen.go:3429:1*/
 		}
-//line kernels_spectrum.go:49:40000
 	}
-//line kernels_spectrum.go:50:40000
-	for threadX := range width {
-//line kernels_spectrum.go:51:40000
-		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:52:40000
-		i := base + threadX
-//line kernels_spectrum.go:32:40000
-		if i >= total || i >= len(out) {
-//line kernels_spectrum.go:33:40000
-			continue
-//line kernels_spectrum.go:34:40000
+	/*line kernels_spectrum.go:50:40000*/ for threadX := range width {
+		/*line kernels_spectrum.go:51:40000*/ r.ThreadIdx.X = threadX
+		/*line kernels_spectrum.go:52:40000*/ i := base + threadX
+		/*line kernels_spectrum.go:32:40000*/ if i >= total || i >= len(out) {
+			/*line kernels_spectrum.go:33:40000*/ continue /*line quern_gen.go:3436:1*/
 		}
-//line kernels_spectrum.go:35:40000
-		rest := i
-//line kernels_spectrum.go:36:40000
-		from := 0
-//line kernels_spectrum.go:37:40000
-		size := 1
-//line kernels_spectrum.go:39:40000
-		at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:40000
-		if at >= n {
-//line kernels_spectrum.go:41:40000
-			at -= n
-//line kernels_spectrum.go:42:40000
+		/*line kernels_spectrum.go:35:40000*/ rest := i
+		/*line kernels_spectrum.go:36:40000*/ from := 0
+		/*line kernels_spectrum.go:37:40000*/ size := 1
+		/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+		/*line kernels_spectrum.go:40:40000*/ if at >= n {
+			/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3443:1*/
 		}
-//line kernels_spectrum.go:43:40000
-		t2 := from + at*size
-//line kernels_spectrum.go:44:40000
-		t3 := size * n
-//line kernels_spectrum.go:43:40000
-		t4 := rest / n
-//line kernels_spectrum.go:44:40000
-		from = t2
-//line kernels_spectrum.go:45:40000
-		size = t3
-//line kernels_spectrum.go:46:40000
-		rest = t4
-//line kernels_spectrum.go:39:40000
-		at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:40000
-		if at2 >= n2 {
-//line kernels_spectrum.go:41:40000
-			at2 -= n2
-//line kernels_spectrum.go:42:40000
+		/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
+		/*line kernels_spectrum.go:44:40000*/ t3 := size * n
+		/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
+		/*line kernels_spectrum.go:44:40000*/ from = t2
+		/*line kernels_spectrum.go:45:40000*/ size = t3
+		/*line kernels_spectrum.go:46:40000*/ rest = t4
+		/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+			/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3453:1*/
 		}
-//line kernels_spectrum.go:43:40000
-		t22 := from + at2*size
-//line kernels_spectrum.go:44:40000
-		t32 := size * n2
-//line kernels_spectrum.go:43:40000
-		t42 := rest / n2
-//line kernels_spectrum.go:44:40000
-		from = t22
-//line kernels_spectrum.go:45:40000
-		size = t32
-//line kernels_spectrum.go:46:40000
-		rest = t42
-//line kernels_spectrum.go:39:40000
-		at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:40000
-		if at3 >= n3 {
-//line kernels_spectrum.go:41:40000
-			at3 -= n3
-//line kernels_spectrum.go:42:40000
+		/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
+		/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
+		/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
+		/*line kernels_spectrum.go:44:40000*/ from = t22
+		/*line kernels_spectrum.go:45:40000*/ size = t32
+		/*line kernels_spectrum.go:46:40000*/ rest = t42
+		/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+			/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3463:1*/
 		}
-//line kernels_spectrum.go:43:40000
-		t23 := from + at3*size
-//line kernels_spectrum.go:44:40000
-		t33 := size * n3
-//line kernels_spectrum.go:43:40000
-		t43 := rest / n3
-//line kernels_spectrum.go:44:40000
-		from = t23
-//line kernels_spectrum.go:45:40000
-		size = t33
-//line kernels_spectrum.go:46:40000
-		rest = t43
-//line kernels_spectrum.go:45:40000
-		out[i] = in[from+rest*size]
-//line kernels_spectrum.go:46:40000
-	}
-//line kernels_spectrum.go:47:40000
-}
-
-//line quern_gen.go:9507:1
-func quernPlainRotate_uint64(r *host6.Run) {
-	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[uint64](r, 2), host6.Slice[uint64](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_rotate_uint64(t, v0, v1, v2, v3) })
-}
-
-func quernHostRotate_uint64(r *host6.Run) {
-	r2 := host6.Value[rotation](r, 0)
-	total := host6.Value[int](r, 1)
-	in := host6.Slice[uint64](r, 2)
-	out := host6.Slice[uint64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	n := r2.Shape[2]
-	n2 := r2.Shape[1]
-	n3 := r2.Shape[0]
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rotate_uint64(r, base, total, out, n, r2, n2, n3, in, width)
-			}
-		}
+		/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
+		/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
+		/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
+		/*line kernels_spectrum.go:44:40000*/ from = t23
+		/*line kernels_spectrum.go:45:40000*/ size = t33
+		/*line kernels_spectrum.go:46:40000*/ rest = t43
+		/*line kernels_spectrum.go:45:40000*/ out[i] = in[from+rest*size] /*line quern_gen.go:3471:1*/
 	}
 }
 
-//go:noinline
-func quernRow1Rotate_uint64(r *host6.Run, base, total int, out []uint64, n int, r2 rotation, n2, n3 int, in []uint64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
-		count := min(len(out)-base, total-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line kernels_spectrum.go:35:40000
-				rest := i
-//line kernels_spectrum.go:36:40000
-				from := 0
-//line kernels_spectrum.go:37:40000
-				size := 1
-//line kernels_spectrum.go:39:40000
-				at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:40000
-				if at >= n {
-//line kernels_spectrum.go:41:40000
-					at -= n
-//line kernels_spectrum.go:42:40000
-				}
-//line kernels_spectrum.go:43:40000
-				t2 := from + at*size
-//line kernels_spectrum.go:44:40000
-				t3 := size * n
-//line kernels_spectrum.go:43:40000
-				t4 := rest / n
-//line kernels_spectrum.go:44:40000
-				from = t2
-//line kernels_spectrum.go:45:40000
-				size = t3
-//line kernels_spectrum.go:46:40000
-				rest = t4
-//line kernels_spectrum.go:39:40000
-				at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:40000
-				if at2 >= n2 {
-//line kernels_spectrum.go:41:40000
-					at2 -= n2
-//line kernels_spectrum.go:42:40000
-				}
-//line kernels_spectrum.go:43:40000
-				t22 := from + at2*size
-//line kernels_spectrum.go:44:40000
-				t32 := size * n2
-//line kernels_spectrum.go:43:40000
-				t42 := rest / n2
-//line kernels_spectrum.go:44:40000
-				from = t22
-//line kernels_spectrum.go:45:40000
-				size = t32
-//line kernels_spectrum.go:46:40000
-				rest = t42
-//line kernels_spectrum.go:39:40000
-				at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:40000
-				if at3 >= n3 {
-//line kernels_spectrum.go:41:40000
-					at3 -= n3
-//line kernels_spectrum.go:42:40000
-				}
-//line kernels_spectrum.go:43:40000
-				t23 := from + at3*size
-//line kernels_spectrum.go:44:40000
-				t33 := size * n3
-//line kernels_spectrum.go:43:40000
-				t43 := rest / n3
-//line kernels_spectrum.go:44:40000
-				from = t23
-//line kernels_spectrum.go:45:40000
-				size = t33
-//line kernels_spectrum.go:46:40000
-				rest = t43
-//line kernels_spectrum.go:45:40000
-				row[threadX] = in[from+rest*size]
-//line kernels_spectrum.go:46:40000
-			}
-//line kernels_spectrum.go:47:40000
-			return
-//line kernels_spectrum.go:48:40000
-		}
-//line kernels_spectrum.go:49:40000
-	}
-//line kernels_spectrum.go:50:40000
-	for threadX := range width {
-//line kernels_spectrum.go:51:40000
-		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:52:40000
-		i := base + threadX
-//line kernels_spectrum.go:32:40000
-		if i >= total || i >= len(out) {
-//line kernels_spectrum.go:33:40000
-			continue
-//line kernels_spectrum.go:34:40000
-		}
-//line kernels_spectrum.go:35:40000
-		rest := i
-//line kernels_spectrum.go:36:40000
-		from := 0
-//line kernels_spectrum.go:37:40000
-		size := 1
-//line kernels_spectrum.go:39:40000
-		at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:40000
-		if at >= n {
-//line kernels_spectrum.go:41:40000
-			at -= n
-//line kernels_spectrum.go:42:40000
-		}
-//line kernels_spectrum.go:43:40000
-		t2 := from + at*size
-//line kernels_spectrum.go:44:40000
-		t3 := size * n
-//line kernels_spectrum.go:43:40000
-		t4 := rest / n
-//line kernels_spectrum.go:44:40000
-		from = t2
-//line kernels_spectrum.go:45:40000
-		size = t3
-//line kernels_spectrum.go:46:40000
-		rest = t4
-//line kernels_spectrum.go:39:40000
-		at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:40000
-		if at2 >= n2 {
-//line kernels_spectrum.go:41:40000
-			at2 -= n2
-//line kernels_spectrum.go:42:40000
-		}
-//line kernels_spectrum.go:43:40000
-		t22 := from + at2*size
-//line kernels_spectrum.go:44:40000
-		t32 := size * n2
-//line kernels_spectrum.go:43:40000
-		t42 := rest / n2
-//line kernels_spectrum.go:44:40000
-		from = t22
-//line kernels_spectrum.go:45:40000
-		size = t32
-//line kernels_spectrum.go:46:40000
-		rest = t42
-//line kernels_spectrum.go:39:40000
-		at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:40000
-		if at3 >= n3 {
-//line kernels_spectrum.go:41:40000
-			at3 -= n3
-//line kernels_spectrum.go:42:40000
-		}
-//line kernels_spectrum.go:43:40000
-		t23 := from + at3*size
-//line kernels_spectrum.go:44:40000
-		t33 := size * n3
-//line kernels_spectrum.go:43:40000
-		t43 := rest / n3
-//line kernels_spectrum.go:44:40000
-		from = t23
-//line kernels_spectrum.go:45:40000
-		size = t33
-//line kernels_spectrum.go:46:40000
-		rest = t43
-//line kernels_spectrum.go:45:40000
-		out[i] = in[from+rest*size]
-//line kernels_spectrum.go:46:40000
-	}
-//line kernels_spectrum.go:47:40000
-}
-
-//line quern_gen.go:9709:1
 func quernPlainRotate_2_uint64(r *host6.Run) {
 	v0, v1, v2, v3 := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[[2]uint64](r, 2), host6.Slice[[2]uint64](r, 3)
-	host6.Plain(r, func(t kernel.Thread) { quern_rotate_2_uint64(t, v0, v1, v2, v3) })
+	host6.Plain(r, func(t kernel.Thread) { rotate[[2]uint64](t, v0, v1, v2, v3) })
 }
 
 func quernHostRotate_2_uint64(r *host6.Run) {
@@ -9735,7 +3501,7 @@ func quernHostRotate_2_uint64(r *host6.Run) {
 }
 
 //go:noinline
-func quernRow1Rotate_2_uint64(r *host6.Run, base, total int, out [][2]uint64, n int, r2 rotation, n2, n3 int, in [][2]uint64, width int) {
+func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64, n int, r2 rotation, n2 int, n3 int, in [][2]uint64, width int) {
 	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
 		count := min(len(out)-base, total-base, width)
 		if count <= 0 {
@@ -9746,163 +3512,83 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base, total int, out [][2]uint64, n 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels_spectrum.go:35:40000
-				rest := i
-//line kernels_spectrum.go:36:40000
-				from := 0
-//line kernels_spectrum.go:37:40000
-				size := 1
-//line kernels_spectrum.go:39:40000
-				at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:40000
-				if at >= n {
-//line kernels_spectrum.go:41:40000
-					at -= n
-//line kernels_spectrum.go:42:40000
+				/*line kernels_spectrum.go:35:40000*/ rest := i
+				/*line kernels_spectrum.go:36:40000*/ from := 0
+				/*line kernels_spectrum.go:37:40000*/ size := 1
+				/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+				/*line kernels_spectrum.go:40:40000*/ if at >= n {
+					/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3520:1*/
 				}
-//line kernels_spectrum.go:43:40000
-				t2 := from + at*size
-//line kernels_spectrum.go:44:40000
-				t3 := size * n
-//line kernels_spectrum.go:43:40000
-				t4 := rest / n
-//line kernels_spectrum.go:44:40000
-				from = t2
-//line kernels_spectrum.go:45:40000
-				size = t3
-//line kernels_spectrum.go:46:40000
-				rest = t4
-//line kernels_spectrum.go:39:40000
-				at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:40000
-				if at2 >= n2 {
-//line kernels_spectrum.go:41:40000
-					at2 -= n2
-//line kernels_spectrum.go:42:40000
+				/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
+				/*line kernels_spectrum.go:44:40000*/ t3 := size * n
+				/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
+				/*line kernels_spectrum.go:44:40000*/ from = t2
+				/*line kernels_spectrum.go:45:40000*/ size = t3
+				/*line kernels_spectrum.go:46:40000*/ rest = t4
+				/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+					/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3530:1*/
 				}
-//line kernels_spectrum.go:43:40000
-				t22 := from + at2*size
-//line kernels_spectrum.go:44:40000
-				t32 := size * n2
-//line kernels_spectrum.go:43:40000
-				t42 := rest / n2
-//line kernels_spectrum.go:44:40000
-				from = t22
-//line kernels_spectrum.go:45:40000
-				size = t32
-//line kernels_spectrum.go:46:40000
-				rest = t42
-//line kernels_spectrum.go:39:40000
-				at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:40000
-				if at3 >= n3 {
-//line kernels_spectrum.go:41:40000
-					at3 -= n3
-//line kernels_spectrum.go:42:40000
+				/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
+				/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
+				/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
+				/*line kernels_spectrum.go:44:40000*/ from = t22
+				/*line kernels_spectrum.go:45:40000*/ size = t32
+				/*line kernels_spectrum.go:46:40000*/ rest = t42
+				/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+					/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3540:1*/
 				}
-//line kernels_spectrum.go:43:40000
-				t23 := from + at3*size
-//line kernels_spectrum.go:44:40000
-				t33 := size * n3
-//line kernels_spectrum.go:43:40000
-				t43 := rest / n3
-//line kernels_spectrum.go:44:40000
-				from = t23
-//line kernels_spectrum.go:45:40000
-				size = t33
-//line kernels_spectrum.go:46:40000
-				rest = t43
-//line kernels_spectrum.go:45:40000
-				row[threadX] = in[from+rest*size]
-//line kernels_spectrum.go:46:40000
+				/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
+				/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
+				/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
+				/*line kernels_spectrum.go:44:40000*/ from = t23
+				/*line kernels_spectrum.go:45:40000*/ size = t33
+				/*line kernels_spectrum.go:46:40000*/ rest = t43
+				/*line kernels_spectrum.go:45:40000*/ row[threadX] = in[from+rest*size] /*line quern_gen.go:3548:1*/
 			}
-//line kernels_spectrum.go:47:40000
-			return
-//line kernels_spectrum.go:48:40000
+			/*line kernels_spectrum.go:47:40000*/ return /*line quern_gen.go:3550:1*/
 		}
-//line kernels_spectrum.go:49:40000
 	}
-//line kernels_spectrum.go:50:40000
-	for threadX := range width {
-//line kernels_spectrum.go:51:40000
-		r.ThreadIdx.X = threadX
-//line kernels_spectrum.go:52:40000
-		i := base + threadX
-//line kernels_spectrum.go:32:40000
-		if i >= total || i >= len(out) {
-//line kernels_spectrum.go:33:40000
-			continue
-//line kernels_spectrum.go:34:40000
+	/*line kernels_spectrum.go:50:40000*/ for threadX := range width {
+		/*line kernels_spectrum.go:51:40000*/ r.ThreadIdx.X = threadX
+		/*line kernels_spectrum.go:52:40000*/ i := base + threadX
+		/*line kernels_spectrum.go:32:40000*/ if i >= total || i >= len(out) {
+			/*line kernels_spectrum.go:33:40000*/ continue /*line quern_gen.go:3557:1*/
 		}
-//line kernels_spectrum.go:35:40000
-		rest := i
-//line kernels_spectrum.go:36:40000
-		from := 0
-//line kernels_spectrum.go:37:40000
-		size := 1
-//line kernels_spectrum.go:39:40000
-		at := rest%n + r2.By[2]
-//line kernels_spectrum.go:40:40000
-		if at >= n {
-//line kernels_spectrum.go:41:40000
-			at -= n
-//line kernels_spectrum.go:42:40000
+		/*line kernels_spectrum.go:35:40000*/ rest := i
+		/*line kernels_spectrum.go:36:40000*/ from := 0
+		/*line kernels_spectrum.go:37:40000*/ size := 1
+		/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+		/*line kernels_spectrum.go:40:40000*/ if at >= n {
+			/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3564:1*/
 		}
-//line kernels_spectrum.go:43:40000
-		t2 := from + at*size
-//line kernels_spectrum.go:44:40000
-		t3 := size * n
-//line kernels_spectrum.go:43:40000
-		t4 := rest / n
-//line kernels_spectrum.go:44:40000
-		from = t2
-//line kernels_spectrum.go:45:40000
-		size = t3
-//line kernels_spectrum.go:46:40000
-		rest = t4
-//line kernels_spectrum.go:39:40000
-		at2 := rest%n2 + r2.By[1]
-//line kernels_spectrum.go:40:40000
-		if at2 >= n2 {
-//line kernels_spectrum.go:41:40000
-			at2 -= n2
-//line kernels_spectrum.go:42:40000
+		/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
+		/*line kernels_spectrum.go:44:40000*/ t3 := size * n
+		/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
+		/*line kernels_spectrum.go:44:40000*/ from = t2
+		/*line kernels_spectrum.go:45:40000*/ size = t3
+		/*line kernels_spectrum.go:46:40000*/ rest = t4
+		/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+			/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3574:1*/
 		}
-//line kernels_spectrum.go:43:40000
-		t22 := from + at2*size
-//line kernels_spectrum.go:44:40000
-		t32 := size * n2
-//line kernels_spectrum.go:43:40000
-		t42 := rest / n2
-//line kernels_spectrum.go:44:40000
-		from = t22
-//line kernels_spectrum.go:45:40000
-		size = t32
-//line kernels_spectrum.go:46:40000
-		rest = t42
-//line kernels_spectrum.go:39:40000
-		at3 := rest%n3 + r2.By[0]
-//line kernels_spectrum.go:40:40000
-		if at3 >= n3 {
-//line kernels_spectrum.go:41:40000
-			at3 -= n3
-//line kernels_spectrum.go:42:40000
+		/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
+		/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
+		/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
+		/*line kernels_spectrum.go:44:40000*/ from = t22
+		/*line kernels_spectrum.go:45:40000*/ size = t32
+		/*line kernels_spectrum.go:46:40000*/ rest = t42
+		/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+			/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3584:1*/
 		}
-//line kernels_spectrum.go:43:40000
-		t23 := from + at3*size
-//line kernels_spectrum.go:44:40000
-		t33 := size * n3
-//line kernels_spectrum.go:43:40000
-		t43 := rest / n3
-//line kernels_spectrum.go:44:40000
-		from = t23
-//line kernels_spectrum.go:45:40000
-		size = t33
-//line kernels_spectrum.go:46:40000
-		rest = t43
-//line kernels_spectrum.go:45:40000
-		out[i] = in[from+rest*size]
-//line kernels_spectrum.go:46:40000
+		/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
+		/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
+		/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
+		/*line kernels_spectrum.go:44:40000*/ from = t23
+		/*line kernels_spectrum.go:45:40000*/ size = t33
+		/*line kernels_spectrum.go:46:40000*/ rest = t43
+		/*line kernels_spectrum.go:45:40000*/ out[i] = in[from+rest*size] /*line quern_gen.go:3592:1*/
 	}
-//line kernels_spectrum.go:47:40000
 }

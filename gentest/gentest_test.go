@@ -90,7 +90,11 @@ func changedModules(t *testing.T, file, before, after string) string {
 	for i, m := range modules {
 		modules[i].Text = strings.Replace(m.Text, before, after, 1)
 	}
-	changed, err := archive.Write(modules)
+	kernels, err := a.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := archive.Write(kernels, modules)
 	if err != nil {
 		t.Fatal(err)
 	}

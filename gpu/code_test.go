@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"quern.dev/gpu/compiled"
@@ -12,14 +14,14 @@ import (
 )
 
 func TestCodeIsTiedToTheGoFile(t *testing.T) {
-	is := saxpyInfo.Code.Archive
+	is := *saxpyInfo.Code.Archive
 	for _, test := range []struct {
 		name string
 		file string
 		want string // in the error; empty if there is none
 	}{
 		{"the file that was written", is, ""},
-		{"a file with another instruction", codeOf(module("saxpy", "narrow", strings.Replace(saxpyPTX(""), "fma.rn", "fma.rz", 1))).Archive, "quern_gen.go and quern_gen.zip do not belong together: one of them was edited, merged or left behind; run go generate"},
+		{"a file with another instruction", *codeOf(module("saxpy", "narrow", strings.Replace(saxpyPTX(""), "fma.rn", "fma.rz", 1))).Archive, "quern_gen.go and quern_gen.zip do not belong together: one of them was edited, merged or left behind; run go generate"},
 		{"a file that was cut short", is[:len(is)/2], "quern_gen.zip is damaged (zip: not a valid zip file); run"},
 		{"a file that was taken for text", strings.ReplaceAll(is, "\x00", "\r\x00"), "quern_gen.zip is damaged"},
 		{"conflict markers", "<<<<<<< HEAD\n" + is + "=======\n" + is + ">>>>>>> main\n", "quern_gen.zip has the conflict markers of a merge; run"},
@@ -27,7 +29,7 @@ func TestCodeIsTiedToTheGoFile(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			info := saxpyInfo
-			info.Code = &compiled.Code{Package: "example.com/vectors", Archive: test.file, Sum: saxpyInfo.Code.Sum}
+			info.Code = &compiled.Code{Package: "example.com/vectors", Archive: &test.file, Sum: saxpyInfo.Code.Sum}
 			k, other := NewKernel(info), NewKernel(info)
 			everyDevice(t, func(t *testing.T, d *Device) {
 				s := d.DefaultStream()
@@ -56,20 +58,76 @@ func TestCodeIsTiedToTheGoFile(t *testing.T) {
 	}
 }
 
-// A changed bit in the compressed data is detected when the module is read.
+// A changed bit in the compressed data is detected when the section is read.
 func TestDamagedModulesAreErrors(t *testing.T) {
-	is := saxpyInfo.Code.Archive
-	at := strings.Index(is, "saxpy/narrow.ptx") + len("saxpy/narrow.ptx") + 40
+	code := codeOf(module("saxpy", "narrow", saxpyPTX("")), module("saxpy", "wide", saxpyPTX("")), module("scale", "wide", "ret;"))
+	is := *code.Archive
+	at := strings.Index(is, "saxpy.ptx") + len("saxpy.ptx") + 40
+	is = is[:at] + string(is[at]^4) + is[at+1:]
 	info := saxpyInfo
-	info.Code = &compiled.Code{Package: "example.com/vectors", Archive: is[:at] + string(is[at]^4) + is[at+1:], Sum: saxpyInfo.Code.Sum}
+	info.Code = &compiled.Code{Package: "example.com/vectors", Archive: &is, Sum: code.Sum}
 	k := kernelInfo{Kernel: info}
 	_, err := k.module("narrow", 0)
 	if e, ok := errors.AsType[*compiled.CodeError](err); !ok || e.Variant != "narrow" || !strings.Contains(err.Error(), "quern_gen.zip is damaged (") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := k.module("wide", 0); err != nil {
-		t.Errorf("the other module: %v", err)
+	if _, err := (&kernelInfo{modules: "scale", Kernel: info}).module("wide", 0); err != nil {
+		t.Errorf("another section: %v", err)
 	}
+}
+
+// declared returns a kernel as a generated file declares it, and its code.
+func declared(t *testing.T, info compiled.Kernel) *Kernel {
+	t.Helper()
+	info.Package = "example.com/vectors"
+	data, err := archive.Write([]archive.Kernel{{Name: info.Name, Info: info.Info()}}, []archive.Module{module("saxpy", "narrow", saxpyPTX("")), module("saxpy", "wide", saxpyPTX(""))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	a, err := archive.Open(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := &compiled.Code{Package: info.Package, Archive: &text, Sum: a.Sum()}
+	return &Kernel{Declared: compiled.Declaration{Name: info.Name, Code: code, Host: info.Host}}
+}
+
+func TestDeclaredKernelsAreReadWhenTheyAreUsed(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		k := declared(t, saxpyInfo)
+		if k.Name() != "saxpy" || k.described.Load() {
+			t.Errorf("%s is read too early", k.Name())
+		}
+		s := d.DefaultStream()
+		x, y := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...)
+		defer closeAll(t, x, y)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if k.String() != "example.com/vectors.saxpy" || !slices.Equal(k.Params(), saxpyInfo.Params) {
+					t.Errorf("%s has the parameters %v", k, k.Params())
+				}
+			})
+		}
+		all.Wait()
+		do(t, launchSaxpy(k, s, Linear(8), 1, 8, x, y))
+		do(t, s.Synchronize(context.Background()))
+	})
+}
+
+func TestDeclaredKernelsThatAreNotDescribed(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		k := declared(t, saxpyInfo)
+		k.Declared.Name = "other"
+		_, err := k.Begin(d.DefaultStream(), Linear(8))
+		if e, ok := errors.AsType[*compiled.CodeError](err); !ok || e.Kernel != "other" || !strings.Contains(err.Error(), "gpu: launch other: package example.com/vectors: quern_gen.zip does not describe kernel other: the file is damaged or out of date; run go generate") {
+			t.Errorf("got %v", err)
+		}
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestMissingCodeNamesFileKernelAndVariant(t *testing.T) {
@@ -97,7 +155,7 @@ func BenchmarkCodeOpen(b *testing.B) {
 		}
 	}
 	code := codeOf(modules...)
-	b.SetBytes(int64(len(code.Archive)))
+	b.SetBytes(int64(len(*code.Archive)))
 	b.ReportAllocs()
 	for b.Loop() {
 		c := &compiled.Code{Archive: code.Archive, Sum: code.Sum}

@@ -47,6 +47,12 @@ func faultKind(k compiled.SiteKind) FaultKind {
 // Kernel is a kernel that can be launched on any device. It is safe for
 // concurrent use.
 type Kernel struct {
+	// Declared is set in kernels that quern gen declares. Programs do not change it.
+	Declared compiled.Declaration
+
+	described   atomic.Bool // what Declared refers to has been read
+	description sync.Mutex  // held while it is read
+
 	launches sync.Pool   // of *Launch
 	lease    lease.Lease // held by launches, and by graphs and inline launches
 	err      error       // why the kernel cannot be launched
@@ -79,10 +85,38 @@ type param compiled.Param
 func NewKernel(info compiled.Kernel) *Kernel { return newKernel(kernelInfo{Kernel: info}) }
 
 func newKernel(info kernelInfo) *Kernel {
+	k := &Kernel{}
+	k.describe(info)
+	return k
+}
+
+// ready reads the description of a declared kernel, unless that has been done.
+func (k *Kernel) ready() {
+	if k.Declared.Code != nil && !k.described.Load() {
+		k.read()
+	}
+}
+
+func (k *Kernel) read() {
+	k.description.Lock()
+	defer k.description.Unlock()
+	if k.described.Load() {
+		return
+	}
+	info, err := k.Declared.Code.Describe(&k.Declared)
+	k.describe(kernelInfo{Kernel: info})
+	if err != nil {
+		k.err = err
+	}
+	k.described.Store(true)
+}
+
+// describe prepares a new kernel for launches.
+func (k *Kernel) describe(info kernelInfo) {
 	if len(info.Variants) == 0 {
 		info.Variants = []compiled.Variant{{Name: "wide"}}
 	}
-	k := &Kernel{info: info, places: make(map[*loadedKernel]struct{})}
+	k.info, k.places = info, make(map[*loadedKernel]struct{})
 	for _, p := range info.Params {
 		if p.Size < 0 || p.Size == 0 && p.Kind == compiled.Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
@@ -111,7 +145,6 @@ func newKernel(info kernelInfo) *Kernel {
 	}
 	k.specialise()
 	k.launches.New = func() any { return newLaunch(k) }
-	return k
 }
 
 // Name returns the name of the kernel's function.
@@ -119,7 +152,7 @@ func (k *Kernel) Name() string {
 	if k == nil {
 		return ""
 	}
-	return k.info.Name
+	return cmp.Or(k.Declared.Name, k.info.Name)
 }
 
 // Params returns the kernel's parameters, except for the first one, the thread.
@@ -127,12 +160,17 @@ func (k *Kernel) Params() []compiled.Param {
 	if k == nil {
 		return nil
 	}
+	k.ready()
 	return slices.Clone(k.info.Params)
 }
 
 // String returns the kernel's name with its package: "quern.dev/examples/saxpy.saxpy".
 func (k *Kernel) String() string {
-	if k == nil || k.info.Package == "" {
+	if k == nil {
+		return ""
+	}
+	k.ready()
+	if k.info.Package == "" {
 		return k.Name()
 	}
 	return k.info.Package + "." + k.info.Name
@@ -140,9 +178,11 @@ func (k *Kernel) String() string {
 
 // check returns an error if the kernel cannot be launched.
 func (k *Kernel) check() error {
-	switch {
-	case k == nil:
+	if k == nil {
 		return invalid("kernel is nil")
+	}
+	k.ready()
+	switch {
 	case k.launches.New == nil:
 		return invalid("kernel was not made by NewKernel")
 	case k.lease.Closed():

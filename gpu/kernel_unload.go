@@ -14,7 +14,11 @@ import (
 // of a device from its first launch until the device is closed. Closing a device unloads its
 // kernels. A kernel that is not closed is not a leak.
 func (k *Kernel) Close() error {
-	if k == nil || k.launches.New == nil {
+	if k == nil {
+		return nil
+	}
+	k.ready()
+	if k.launches.New == nil {
 		return nil
 	}
 	for _, r := range k.loaded() {

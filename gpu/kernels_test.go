@@ -50,7 +50,7 @@ func module(kernel, variant, text string) archive.Module {
 
 // codeOf returns the code of a package as quern gen writes it.
 func codeOf(modules ...archive.Module) *compiled.Code {
-	data, err := archive.Write(modules)
+	data, err := archive.Write(nil, modules)
 	if err != nil {
 		panic(err)
 	}
@@ -58,7 +58,8 @@ func codeOf(modules ...archive.Module) *compiled.Code {
 	if err != nil {
 		panic(err)
 	}
-	return &compiled.Code{Package: "example.com/vectors", Archive: string(data), Sum: a.Sum()}
+	text := string(data)
+	return &compiled.Code{Package: "example.com/vectors", Archive: &text, Sum: a.Sum()}
 }
 
 // onlyCode returns code with one module for all variants.

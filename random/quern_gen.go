@@ -16,10 +16,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
-	Archive: quern_gen_zip,
-	Sum:     "5b2d282760ae40257fdcaf35bb4e6b02c2381963f269edcc5f6382e617234b5c",
+	Archive: &quern_gen_zip,
+	Sum:     "00ec6188d6ec330fceca501dc6f6e6ba7793a0589c1ac2fad5ed0194ca331e2e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -130,79 +130,8 @@ var (
 	quern_fillUniform64         quern_gen_is_stale__run_go_generate__fillUniform64         = fillUniform64
 )
 
-var quernFillChoice_int32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillChoice[int32]", Package: "quern.dev/random", Pos: "choice.go:117",
-	Entry: "fillChoice_int32",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "table", Kind: compiled.Slice, Type: "quern.dev/random.AliasEntry", Size: 16, Layout: "struct{Threshold uint64; Other uint64}", ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 3, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillChoice[int32,shift=0]", Entry: "fillChoice_int32_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 2, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-				}},
-			},
-			Host: quernHostFillChoice_int32_shift_0,
-		},
-	},
-	Host:  quernHostFillChoice_int32,
-	Plain: quernPlainFillChoice_int32,
-})
-
-var quernFillChoice_int64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillChoice[int64]", Package: "quern.dev/random", Pos: "choice.go:117",
-	Entry: "fillChoice_int64",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "table", Kind: compiled.Slice, Type: "quern.dev/random.AliasEntry", Size: 16, Layout: "struct{Threshold uint64; Other uint64}", ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 3, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillChoice[int64,shift=0]", Entry: "fillChoice_int64_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "choice.go", Line: 27, Col: 10},
-				}},
-			},
-			Host: quernHostFillChoice_int64_shift_0,
-		},
-	},
-	Host:  quernHostFillChoice_int64,
-	Plain: quernPlainFillChoice_int64,
-})
+var quernFillChoice_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillChoice[int32]", Code: &quernPTX, Host: quernHostFillChoice[int32], Plain: quernPlainFillChoice[int32], Special: []host.Func{quernHostFillChoice_int32_shift_0[int32]}}}
+var quernFillChoice_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillChoice[int64]", Code: &quernPTX, Host: quernHostFillChoice[int64], Plain: quernPlainFillChoice[int64], Special: []host.Func{quernHostFillChoice_int32_shift_0[int64]}}}
 
 // LaunchFillChoice runs fillChoice on the grid g.
 func LaunchFillChoice[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, shift int, table *gpu.Buffer[AliasEntry], dst *gpu.Buffer[T]) error {
@@ -224,33 +153,7 @@ func LaunchFillChoice[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, sh
 	return l.End()
 }
 
-var quernFillExponential32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillExponential32", Package: "quern.dev/random", Pos: "exponential.go:19",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "mean", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 3, 3, 9, 2147483645, 1, 3, 9, 2147483645, 10, 3, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillExponential32[shift=0]", Entry: "fillExponential32_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 3, 9, 2147483645, 10, 3, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillExponential32_shift_0,
-		},
-	},
-	Host:  quernHostFillExponential32,
-	Plain: quernPlainFillExponential32,
-})
+var quernFillExponential32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillExponential32", Code: &quernPTX, Host: quernHostFillExponential32, Plain: quernPlainFillExponential32, Special: []host.Func{quernHostFillExponential32_shift_0}}}
 
 // LaunchFillExponential32 runs fillExponential32 on the grid g.
 func LaunchFillExponential32(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean float32, dst *gpu.Buffer[float32]) error {
@@ -265,33 +168,7 @@ func LaunchFillExponential32(s *gpu.Stream, g gpu.Grid, src Source, shift int, m
 	return l.End()
 }
 
-var quernFillExponential64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillExponential64", Package: "quern.dev/random", Pos: "exponential.go:30",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "mean", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 3, 3, 9, 2147483647, 10, 3, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillExponential64[shift=0]", Entry: "fillExponential64_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 3, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillExponential64_shift_0,
-		},
-	},
-	Host:  quernHostFillExponential64,
-	Plain: quernPlainFillExponential64,
-})
+var quernFillExponential64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillExponential64", Code: &quernPTX, Host: quernHostFillExponential64, Plain: quernPlainFillExponential64, Special: []host.Func{quernHostFillExponential64_shift_0}}}
 
 // LaunchFillExponential64 runs fillExponential64 on the grid g.
 func LaunchFillExponential64(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean float64, dst *gpu.Buffer[float64]) error {
@@ -306,41 +183,8 @@ func LaunchFillExponential64(s *gpu.Stream, g gpu.Grid, src Source, shift int, m
 	return l.End()
 }
 
-var quernFillGamma_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillGamma[float32]", Package: "quern.dev/random", Pos: "gamma.go:78",
-	Entry: "fillGamma_float32",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "g", Kind: compiled.Struct, Type: "quern.dev/random.gamma", Size: 24, Layout: "struct{D float64; C float64; Inverse float64}"},
-		{Name: "scale", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillGamma_float32,
-	Plain: quernPlainFillGamma_float32,
-})
-
-var quernFillGamma_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillGamma[float64]", Package: "quern.dev/random", Pos: "gamma.go:78",
-	Entry: "fillGamma_float64",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "g", Kind: compiled.Struct, Type: "quern.dev/random.gamma", Size: 24, Layout: "struct{D float64; C float64; Inverse float64}"},
-		{Name: "scale", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillGamma_float64,
-	Plain: quernPlainFillGamma_float64,
-})
+var quernFillGamma_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillGamma[float32]", Code: &quernPTX, Host: quernHostFillGamma[float32], Plain: quernPlainFillGamma[float32]}}
+var quernFillGamma_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillGamma[float64]", Code: &quernPTX, Host: quernHostFillGamma[float64], Plain: quernPlainFillGamma[float64]}}
 
 // LaunchFillGamma runs fillGamma on the grid g.
 func LaunchFillGamma[T float32 | float64](s *gpu.Stream, g gpu.Grid, src Source, g_ gamma, scale float64, dst *gpu.Buffer[T]) error {
@@ -362,41 +206,8 @@ func LaunchFillGamma[T float32 | float64](s *gpu.Stream, g gpu.Grid, src Source,
 	return l.End()
 }
 
-var quernFillBeta_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillBeta[float32]", Package: "quern.dev/random", Pos: "gamma.go:85",
-	Entry: "fillBeta_float32",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "a", Kind: compiled.Struct, Type: "quern.dev/random.gamma", Size: 24, Layout: "struct{D float64; C float64; Inverse float64}"},
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.gamma", Size: 24, Layout: "struct{D float64; C float64; Inverse float64}"},
-		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillBeta_float32,
-	Plain: quernPlainFillBeta_float32,
-})
-
-var quernFillBeta_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillBeta[float64]", Package: "quern.dev/random", Pos: "gamma.go:85",
-	Entry: "fillBeta_float64",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "a", Kind: compiled.Struct, Type: "quern.dev/random.gamma", Size: 24, Layout: "struct{D float64; C float64; Inverse float64}"},
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.gamma", Size: 24, Layout: "struct{D float64; C float64; Inverse float64}"},
-		{Name: "dst", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillBeta_float64,
-	Plain: quernPlainFillBeta_float64,
-})
+var quernFillBeta_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBeta[float32]", Code: &quernPTX, Host: quernHostFillBeta[float32], Plain: quernPlainFillBeta[float32]}}
+var quernFillBeta_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBeta[float64]", Code: &quernPTX, Host: quernHostFillBeta[float64], Plain: quernPlainFillBeta[float64]}}
 
 // LaunchFillBeta runs fillBeta on the grid g.
 func LaunchFillBeta[T float32 | float64](s *gpu.Stream, g gpu.Grid, src Source, a, b gamma, dst *gpu.Buffer[T]) error {
@@ -418,34 +229,7 @@ func LaunchFillBeta[T float32 | float64](s *gpu.Stream, g gpu.Grid, src Source, 
 	return l.End()
 }
 
-var quernFillIntegers32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillIntegers32", Package: "quern.dev/random", Pos: "integers.go:11",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "low", Kind: compiled.Scalar, Type: "uint32", Size: 4},
-		{Name: "n", Kind: compiled.Scalar, Type: "uint32", Size: 4},
-		{Name: "dst", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 4, 3, 9, 2147483645, 1, 4, 9, 2147483645, 10, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillIntegers32[shift=0]", Entry: "fillIntegers32_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 4, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 4, 9, 2147483645, 10, 4, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillIntegers32_shift_0,
-		},
-	},
-	Host:  quernHostFillIntegers32,
-	Plain: quernPlainFillIntegers32,
-})
+var quernFillIntegers32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillIntegers32", Code: &quernPTX, Host: quernHostFillIntegers32, Plain: quernPlainFillIntegers32, Special: []host.Func{quernHostFillIntegers32_shift_0}}}
 
 // LaunchFillIntegers32 runs fillIntegers32 on the grid g.
 func LaunchFillIntegers32(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, n uint32, dst *gpu.Buffer[uint32]) error {
@@ -461,34 +245,7 @@ func LaunchFillIntegers32(s *gpu.Stream, g gpu.Grid, src Source, shift int, low,
 	return l.End()
 }
 
-var quernFillIntegers64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillIntegers64", Package: "quern.dev/random", Pos: "integers.go:22",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "low", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 4, 3, 9, 2147483647, 10, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillIntegers64[shift=0]", Entry: "fillIntegers64_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 4, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 4, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillIntegers64_shift_0,
-		},
-	},
-	Host:  quernHostFillIntegers64,
-	Plain: quernPlainFillIntegers64,
-})
+var quernFillIntegers64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillIntegers64", Code: &quernPTX, Host: quernHostFillIntegers64, Plain: quernPlainFillIntegers64, Special: []host.Func{quernHostFillIntegers64_shift_0}}}
 
 // LaunchFillIntegers64 runs fillIntegers64 on the grid g.
 func LaunchFillIntegers64(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, n uint64, dst *gpu.Buffer[uint64]) error {
@@ -504,33 +261,7 @@ func LaunchFillIntegers64(s *gpu.Stream, g gpu.Grid, src Source, shift int, low,
 	return l.End()
 }
 
-var quernFillBernoulli = gpu.NewKernel(compiled.Kernel{
-	Name: "fillBernoulli", Package: "quern.dev/random", Pos: "integers.go:107",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "c", Kind: compiled.Struct, Type: "quern.dev/random.chance", Size: 12, Layout: "struct{High uint32; Low uint32; Always bool}"},
-		{Name: "dst", Kind: compiled.Slice, Type: "bool", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 3, 3, 9, 2147483645, 1, 3, 9, 2147483645}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillBernoulli[shift=0]", Entry: "fillBernoulli_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 3, 9, 2147483645}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillBernoulli_shift_0,
-		},
-	},
-	Host:  quernHostFillBernoulli,
-	Plain: quernPlainFillBernoulli,
-})
+var quernFillBernoulli = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBernoulli", Code: &quernPTX, Host: quernHostFillBernoulli, Plain: quernPlainFillBernoulli, Special: []host.Func{quernHostFillBernoulli_shift_0}}}
 
 // LaunchFillBernoulli runs fillBernoulli on the grid g.
 func LaunchFillBernoulli(s *gpu.Stream, g gpu.Grid, src Source, shift int, c chance, dst *gpu.Buffer[bool]) error {
@@ -545,34 +276,7 @@ func LaunchFillBernoulli(s *gpu.Stream, g gpu.Grid, src Source, shift int, c cha
 	return l.End()
 }
 
-var quernFillNormal32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillNormal32", Package: "quern.dev/random", Pos: "normal.go:54",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "mean", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "deviation", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 4, 3, 9, 2147483645, 1, 4, 9, 2147483645, 10, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillNormal32[shift=0]", Entry: "fillNormal32_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 4, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 4, 9, 2147483645, 10, 4, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillNormal32_shift_0,
-		},
-	},
-	Host:  quernHostFillNormal32,
-	Plain: quernPlainFillNormal32,
-})
+var quernFillNormal32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillNormal32", Code: &quernPTX, Host: quernHostFillNormal32, Plain: quernPlainFillNormal32, Special: []host.Func{quernHostFillNormal32_shift_0}}}
 
 // LaunchFillNormal32 runs fillNormal32 on the grid g.
 func LaunchFillNormal32(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean, deviation float32, dst *gpu.Buffer[float32]) error {
@@ -588,34 +292,7 @@ func LaunchFillNormal32(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean, 
 	return l.End()
 }
 
-var quernFillNormal64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillNormal64", Package: "quern.dev/random", Pos: "normal.go:67",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "mean", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "deviation", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 4, 3, 9, 2147483647, 10, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillNormal64[shift=0]", Entry: "fillNormal64_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "narrow", Limits: []int64{1, 4, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 4, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillNormal64_shift_0,
-		},
-	},
-	Host:  quernHostFillNormal64,
-	Plain: quernPlainFillNormal64,
-})
+var quernFillNormal64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillNormal64", Code: &quernPTX, Host: quernHostFillNormal64, Plain: quernPlainFillNormal64, Special: []host.Func{quernHostFillNormal64_shift_0}}}
 
 // LaunchFillNormal64 runs fillNormal64 on the grid g.
 func LaunchFillNormal64(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean, deviation float64, dst *gpu.Buffer[float64]) error {
@@ -631,39 +308,8 @@ func LaunchFillNormal64(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean, 
 	return l.End()
 }
 
-var quernFillPermutation_int32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillPermutation[int32]", Package: "quern.dev/random", Pos: "permutation.go:87",
-	Entry: "fillPermutation_int32",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillPermutation_int32,
-	Plain: quernPlainFillPermutation_int32,
-})
-
-var quernFillPermutation_int64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillPermutation[int64]", Package: "quern.dev/random", Pos: "permutation.go:87",
-	Entry: "fillPermutation_int64",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillPermutation_int64,
-	Plain: quernPlainFillPermutation_int64,
-})
+var quernFillPermutation_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPermutation[int32]", Code: &quernPTX, Host: quernHostFillPermutation[int32], Plain: quernPlainFillPermutation[int32]}}
+var quernFillPermutation_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPermutation[int64]", Code: &quernPTX, Host: quernHostFillPermutation[int64], Plain: quernPlainFillPermutation[int64]}}
 
 // LaunchFillPermutation runs fillPermutation on the grid g.
 func LaunchFillPermutation[T int32 | int64](s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, dst *gpu.Buffer[T]) error {
@@ -684,22 +330,7 @@ func LaunchFillPermutation[T int32 | int64](s *gpu.Stream, g gpu.Grid, b Bijecti
 	return l.End()
 }
 
-var quernShuffle8 = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffle8", Package: "quern.dev/random", Pos: "permutation.go:123",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "uint8", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShuffle8,
-	Plain: quernPlainShuffle8,
-})
+var quernShuffle8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle8", Code: &quernPTX, Host: quernHostShuffle8, Plain: quernPlainShuffle8}}
 
 // LaunchShuffle8 runs shuffle8 on the grid g.
 func LaunchShuffle8(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[uint8]) error {
@@ -714,22 +345,7 @@ func LaunchShuffle8(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, 
 	return l.End()
 }
 
-var quernShuffle16 = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffle16", Package: "quern.dev/random", Pos: "permutation.go:128",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "uint16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShuffle16,
-	Plain: quernPlainShuffle16,
-})
+var quernShuffle16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle16", Code: &quernPTX, Host: quernHostShuffle16, Plain: quernPlainShuffle16}}
 
 // LaunchShuffle16 runs shuffle16 on the grid g.
 func LaunchShuffle16(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[uint16]) error {
@@ -744,22 +360,7 @@ func LaunchShuffle16(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from,
 	return l.End()
 }
 
-var quernShuffle32 = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffle32", Package: "quern.dev/random", Pos: "permutation.go:133",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShuffle32,
-	Plain: quernPlainShuffle32,
-})
+var quernShuffle32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle32", Code: &quernPTX, Host: quernHostShuffle32, Plain: quernPlainShuffle32}}
 
 // LaunchShuffle32 runs shuffle32 on the grid g.
 func LaunchShuffle32(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[uint32]) error {
@@ -774,22 +375,7 @@ func LaunchShuffle32(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from,
 	return l.End()
 }
 
-var quernShuffle64 = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffle64", Package: "quern.dev/random", Pos: "permutation.go:138",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "[2]uint32", Size: 8, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "[2]uint32", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShuffle64,
-	Plain: quernPlainShuffle64,
-})
+var quernShuffle64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle64", Code: &quernPTX, Host: quernHostShuffle64, Plain: quernPlainShuffle64}}
 
 // LaunchShuffle64 runs shuffle64 on the grid g.
 func LaunchShuffle64(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[[2]uint32]) error {
@@ -804,22 +390,7 @@ func LaunchShuffle64(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from,
 	return l.End()
 }
 
-var quernShuffle96 = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffle96", Package: "quern.dev/random", Pos: "permutation.go:143",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "[3]uint32", Size: 12, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "[3]uint32", Size: 12},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShuffle96,
-	Plain: quernPlainShuffle96,
-})
+var quernShuffle96 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle96", Code: &quernPTX, Host: quernHostShuffle96, Plain: quernPlainShuffle96}}
 
 // LaunchShuffle96 runs shuffle96 on the grid g.
 func LaunchShuffle96(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[[3]uint32]) error {
@@ -834,22 +405,7 @@ func LaunchShuffle96(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from,
 	return l.End()
 }
 
-var quernShuffle128 = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffle128", Package: "quern.dev/random", Pos: "permutation.go:148",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "[4]uint32", Size: 16, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "[4]uint32", Size: 16},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0, 10, 3, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShuffle128,
-	Plain: quernPlainShuffle128,
-})
+var quernShuffle128 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle128", Code: &quernPTX, Host: quernHostShuffle128, Plain: quernPlainShuffle128}}
 
 // LaunchShuffle128 runs shuffle128 on the grid g.
 func LaunchShuffle128(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[[4]uint32]) error {
@@ -864,39 +420,8 @@ func LaunchShuffle128(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from
 	return l.End()
 }
 
-var quernFillPoisson_int32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillPoisson[int32]", Package: "quern.dev/random", Pos: "poisson.go:134",
-	Entry: "fillPoisson_int32",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/random.poisson", Size: 48, Layout: "struct{Mean float64; Zero float64; A float64; B float64; Vr float64; LogA float64}"},
-		{Name: "dst", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillPoisson_int32,
-	Plain: quernPlainFillPoisson_int32,
-})
-
-var quernFillPoisson_int64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillPoisson[int64]", Package: "quern.dev/random", Pos: "poisson.go:134",
-	Entry: "fillPoisson_int64",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "p", Kind: compiled.Struct, Type: "quern.dev/random.poisson", Size: 48, Layout: "struct{Mean float64; Zero float64; A float64; B float64; Vr float64; LogA float64}"},
-		{Name: "dst", Kind: compiled.Slice, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostFillPoisson_int64,
-	Plain: quernPlainFillPoisson_int64,
-})
+var quernFillPoisson_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int32]", Code: &quernPTX, Host: quernHostFillPoisson_int32, Plain: quernPlainFillPoisson_int32}}
+var quernFillPoisson_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int64]", Code: &quernPTX, Host: quernHostFillPoisson_int64, Plain: quernPlainFillPoisson_int64}}
 
 // LaunchFillPoisson runs fillPoisson on the grid g.
 func LaunchFillPoisson[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, p poisson, dst *gpu.Buffer[T]) error {
@@ -917,89 +442,8 @@ func LaunchFillPoisson[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, p
 	return l.End()
 }
 
-var quernFillSobol_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillSobol[float32]", Package: "quern.dev/random", Pos: "sobol.go:160",
-	Entry: "fillSobol_float32",
-	Params: []compiled.Param{
-		{Name: "dimensions", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "logStride", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "drop", Kind: compiled.Scalar, Type: "uint32", Size: 4},
-		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "table", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 5, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 1, 1, 1, 9, 2147483582, 0, -1, 1, 5, 0, 33, 1, 0, 5, 4, 1, 5, 0, 32, 1, 0, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 33, 1, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 20},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 172, Col: 9},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 180, Col: 3},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 1, 1, 1, 9, 2147483582, 0, 33, 1, 0, 5, 9, 2147483648, 0, 32, 1, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 20},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 167, Col: 7},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 172, Col: 9},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 177, Col: 12},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 180, Col: 3},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 183, Col: 17},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 20},
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 43},
-			{Kind: compiled.ShiftSite, File: "sobol.go", Line: 162, Col: 14},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 167, Col: 7},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 172, Col: 9},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 177, Col: 12},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 180, Col: 3},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 183, Col: 17},
-		}},
-	},
-	Host:  quernHostFillSobol_float32,
-	Plain: quernPlainFillSobol_float32,
-})
-
-var quernFillSobol_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillSobol[float64]", Package: "quern.dev/random", Pos: "sobol.go:160",
-	Entry: "fillSobol_float64",
-	Params: []compiled.Param{
-		{Name: "dimensions", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "logStride", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "first", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "drop", Kind: compiled.Scalar, Type: "uint32", Size: 4},
-		{Name: "scale", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "table", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "dst", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 5, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 5, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 1, 1, 1, 9, 2147483582, 0, -1, 1, 5, 0, 33, 1, 0, 5, 4, 1, 5, 0, 32, 1, 0, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 33, 1, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 20},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 172, Col: 9},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 180, Col: 3},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 1, 1, 1, 9, 2147483582, 0, 33, 1, 0, 5, 9, 2147483648, 0, 32, 1, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 20},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 167, Col: 7},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 172, Col: 9},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 177, Col: 12},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 180, Col: 3},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 183, Col: 17},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 20},
-			{Kind: compiled.DivideSite, File: "sobol.go", Line: 161, Col: 43},
-			{Kind: compiled.ShiftSite, File: "sobol.go", Line: 162, Col: 14},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 167, Col: 7},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 172, Col: 9},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 177, Col: 12},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 180, Col: 3},
-			{Kind: compiled.IndexSite, File: "sobol.go", Line: 183, Col: 17},
-		}},
-	},
-	Host:  quernHostFillSobol_float64,
-	Plain: quernPlainFillSobol_float64,
-})
+var quernFillSobol_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillSobol[float32]", Code: &quernPTX, Host: quernHostFillSobol[float32], Plain: quernPlainFillSobol[float32]}}
+var quernFillSobol_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillSobol[float64]", Code: &quernPTX, Host: quernHostFillSobol[float64], Plain: quernPlainFillSobol[float64]}}
 
 // LaunchFillSobol runs fillSobol on the grid g.
 //
@@ -1030,34 +474,7 @@ func LaunchFillSobol[T float32 | float64](s *gpu.Stream, g gpu.Grid, dimensions,
 	return l.End()
 }
 
-var quernFillBits32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillBits32", Package: "quern.dev/random", Pos: "uniform.go:72",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 2, 3, 9, 2147483645, 1, 2, 9, 2147483645, 10, 2, 9, 0}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 2, 3, 9, 2147483645, 1, 2, 9, 2147483645, 10, 2, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillBits32[shift=0]", Entry: "fillBits32_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 2, 9, 2147483645, 10, 2, 9, 0}, Threads: 4},
-				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 2, 9, 2147483645, 10, 2, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillBits32_shift_0,
-		},
-	},
-	Host:  quernHostFillBits32,
-	Plain: quernPlainFillBits32,
-})
+var quernFillBits32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBits32", Code: &quernPTX, Host: quernHostFillBits32, Plain: quernPlainFillBits32, Special: []host.Func{quernHostFillBits32_shift_0}}}
 
 // LaunchFillBits32 runs fillBits32 on the grid g.
 func LaunchFillBits32(s *gpu.Stream, g gpu.Grid, src Source, shift int, dst *gpu.Buffer[uint32]) error {
@@ -1071,34 +488,7 @@ func LaunchFillBits32(s *gpu.Stream, g gpu.Grid, src Source, shift int, dst *gpu
 	return l.End()
 }
 
-var quernFillBits64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillBits64", Package: "quern.dev/random", Pos: "uniform.go:79",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 2, 3, 9, 2147483647, 10, 2, 9, 0}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 2, 3, 9, 2147483647, 10, 2, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillBits64[shift=0]", Entry: "fillBits64_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 2, 9, 0}, Threads: 4},
-				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 2, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillBits64_shift_0,
-		},
-	},
-	Host:  quernHostFillBits64,
-	Plain: quernPlainFillBits64,
-})
+var quernFillBits64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBits64", Code: &quernPTX, Host: quernHostFillBits64, Plain: quernPlainFillBits64, Special: []host.Func{quernHostFillBits64_shift_0}}}
 
 // LaunchFillBits64 runs fillBits64 on the grid g.
 func LaunchFillBits64(s *gpu.Stream, g gpu.Grid, src Source, shift int, dst *gpu.Buffer[uint64]) error {
@@ -1112,37 +502,7 @@ func LaunchFillBits64(s *gpu.Stream, g gpu.Grid, src Source, shift int, dst *gpu
 	return l.End()
 }
 
-var quernFillUniform32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillUniform32", Package: "quern.dev/random", Pos: "uniform.go:96",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "low", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "width", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "last", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "dst", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 5, 3, 9, 2147483645, 1, 5, 9, 2147483645, 10, 5, 9, 0}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 1, 1, 5, 3, 9, 2147483645, 1, 5, 9, 2147483645, 10, 5, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillUniform32[shift=0]", Entry: "fillUniform32_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 5, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 5, 9, 2147483645, 10, 5, 9, 0}, Threads: 4},
-				{Name: "narrow", Limits: []int64{1, 5, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 5, 9, 2147483645, 10, 5, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillUniform32_shift_0,
-		},
-	},
-	Host:  quernHostFillUniform32,
-	Plain: quernPlainFillUniform32,
-})
+var quernFillUniform32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillUniform32", Code: &quernPTX, Host: quernHostFillUniform32, Plain: quernPlainFillUniform32, Special: []host.Func{quernHostFillUniform32_shift_0}}}
 
 // LaunchFillUniform32 runs fillUniform32 on the grid g.
 func LaunchFillUniform32(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, width, last float32, dst *gpu.Buffer[float32]) error {
@@ -1159,37 +519,7 @@ func LaunchFillUniform32(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, 
 	return l.End()
 }
 
-var quernFillUniform64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fillUniform64", Package: "quern.dev/random", Pos: "uniform.go:107",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "shift", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "low", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "width", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "last", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "dst", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 5, 3, 9, 2147483647, 10, 5, 9, 0}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 5, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 1, 1, 1, 5, 3, 9, 2147483647, 10, 5, 9, 0}},
-		{Name: "wide"},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "shift=0", Section: "fillUniform64[shift=0]", Entry: "fillUniform64_shift_0",
-			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 5, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 5, 9, 0}, Threads: 4},
-				{Name: "narrow", Limits: []int64{1, 5, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483649, 10, 5, 9, 0}},
-				{Name: "wide"},
-			},
-			Host: quernHostFillUniform64_shift_0,
-		},
-	},
-	Host:  quernHostFillUniform64,
-	Plain: quernPlainFillUniform64,
-})
+var quernFillUniform64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillUniform64", Code: &quernPTX, Host: quernHostFillUniform64, Plain: quernPlainFillUniform64, Special: []host.Func{quernHostFillUniform64_shift_0}}}
 
 // LaunchFillUniform64 runs fillUniform64 on the grid g.
 func LaunchFillUniform64(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, width, last float64, dst *gpu.Buffer[float64]) error {
@@ -1206,16 +536,16 @@ func LaunchFillUniform64(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, 
 	return l.End()
 }
 
-func quernPlainFillChoice_int32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[AliasEntry](r, 2), host.Slice[int32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_fillChoice_int32(t, v0, v1, v2, v3) })
+func quernPlainFillChoice[T int32 | int64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[AliasEntry](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { fillChoice[T](t, v0, v1, v2, v3) })
 }
 
-func quernHostFillChoice_int32(r *host.Run) {
+func quernHostFillChoice[T int32 | int64](r *host.Run) {
 	src := host.Value[Source](r, 0)
 	shift := host.Value[int](r, 1)
 	table := host.Slice[AliasEntry](r, 2)
-	dst := host.Slice[int32](r, 3)
+	dst := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -1226,48 +556,39 @@ func quernHostFillChoice_int32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillChoice_int32(r, base, shift, dst, size, src, table, width)
+				quernRow1FillChoice[T](r, base, shift, dst, size, src, table, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillChoice_int32(r *host.Run, base, shift int, dst []int32, size uint64, src Source, table []AliasEntry, width int) {
+func quernRow1FillChoice[T int32 | int64](r *host.Run, base int, shift int, dst []T, size uint64, src Source, table []AliasEntry, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line choice.go:118
-		if 2*i-shift < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line choice.go:118*/ if 2*i-shift < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line choice.go:119
-			a3 := a2
+			/*line choice.go:119*/ a3 := a2
 			b3 := b2
-//line choice.go:120
-			t6 := a3
-//line choice.go:120
-			result0 := Choose(t6, table)
-			t9 := int32(result0)
+			/*line choice.go:120*/ t6 := a3
+			/*line choice.go:120*/ result0 := Choose(t6, table)
+			t9 := T(result0)
 			t10 := b3
-//line choice.go:120
-			result02 := Choose(t10, table)
-			t13 := int32(result02)
-//line choice.go:120
-			store2[int32](dst, i, shift, t9, t13)
+			/*line choice.go:120*/ result02 := Choose(t10, table)
+			t13 := T(result02)
+			/*line choice.go:120*/ store2[T](dst, i, shift, t9, t13)
 		}
-	}
+	} /*line quern_gen.go:585:1*/
 }
 
-//line quern_gen.go:1267:1
-func quernHostFillChoice_int32_shift_0(r *host.Run) {
+func quernHostFillChoice_int32_shift_0[T int32 | int64](r *host.Run) {
 	src := host.Value[Source](r, 0)
 	table := host.Slice[AliasEntry](r, 2)
-	dst := host.Slice[int32](r, 3)
+	dst := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -1279,155 +600,35 @@ func quernHostFillChoice_int32_shift_0(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillChoice_int32_shift_0(r, base, shift2, dst, size, src, table, width)
+				quernRow1FillChoice_int32_shift_0[T](r, base, shift2, dst, size, src, table, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillChoice_int32_shift_0(r *host.Run, base, shift2 int, dst []int32, size uint64, src Source, table []AliasEntry, width int) {
+func quernRow1FillChoice_int32_shift_0[T int32 | int64](r *host.Run, base int, shift2 int, dst []T, size uint64, src Source, table []AliasEntry, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line choice.go:118
-		if 2*i-shift2 < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line choice.go:118*/ if 2*i-shift2 < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line choice.go:119
-			a3 := a2
+			/*line choice.go:119*/ a3 := a2
 			b3 := b2
-//line choice.go:120
-			t6 := a3
-//line choice.go:120
-			result0 := Choose(t6, table)
-			t9 := int32(result0)
+			/*line choice.go:120*/ t6 := a3
+			/*line choice.go:120*/ result0 := Choose(t6, table)
+			t9 := T(result0)
 			t10 := b3
-//line choice.go:120
-			result02 := Choose(t10, table)
-			t13 := int32(result02)
-//line choice.go:120
-			store2[int32](dst, i, shift2, t9, t13)
+			/*line choice.go:120*/ result02 := Choose(t10, table)
+			t13 := T(result02)
+			/*line choice.go:120*/ store2[T](dst, i, shift2, t9, t13)
 		}
-	}
+	} /*line quern_gen.go:629:1*/
 }
 
-//line quern_gen.go:1320:1
-func quernPlainFillChoice_int64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[AliasEntry](r, 2), host.Slice[int64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_fillChoice_int64(t, v0, v1, v2, v3) })
-}
-
-func quernHostFillChoice_int64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	table := host.Slice[AliasEntry](r, 2)
-	dst := host.Slice[int64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	size := src.Offset / 2
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillChoice_int64(r, base, shift, dst, size, src, table, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1FillChoice_int64(r *host.Run, base, shift int, dst []int64, size uint64, src Source, table []AliasEntry, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line choice.go:118
-		if 2*i-shift < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-//line choice.go:119
-			a3 := a2
-			b3 := b2
-//line choice.go:120
-			t6 := a3
-//line choice.go:120
-			result0 := Choose(t6, table)
-			t9 := int64(result0)
-			t10 := b3
-//line choice.go:120
-			result02 := Choose(t10, table)
-			t13 := int64(result02)
-//line choice.go:120
-			store2[int64](dst, i, shift, t9, t13)
-		}
-	}
-}
-
-//line quern_gen.go:1378:1
-func quernHostFillChoice_int64_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	table := host.Slice[AliasEntry](r, 2)
-	dst := host.Slice[int64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	shift2 := 0
-	size := src.Offset / 2
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillChoice_int64_shift_0(r, base, shift2, dst, size, src, table, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1FillChoice_int64_shift_0(r *host.Run, base, shift2 int, dst []int64, size uint64, src Source, table []AliasEntry, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line choice.go:118
-		if 2*i-shift2 < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-//line choice.go:119
-			a3 := a2
-			b3 := b2
-//line choice.go:120
-			t6 := a3
-//line choice.go:120
-			result0 := Choose(t6, table)
-			t9 := int64(result0)
-			t10 := b3
-//line choice.go:120
-			result02 := Choose(t10, table)
-			t13 := int64(result02)
-//line choice.go:120
-			store2[int64](dst, i, shift2, t9, t13)
-		}
-	}
-}
-
-//line quern_gen.go:1431:1
 func quernPlainFillExponential32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_fillExponential32(t, v0, v1, v2, v3) })
@@ -1462,19 +663,15 @@ func quernHostFillExponential32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillExponential32(r *host.Run, base, shift int, dst []float32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, mean float32, width int) {
+func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line exponential.go:20
-		if 4*i-shift < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line exponential.go:20*/ if 4*i-shift < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -1485,20 +682,14 @@ func quernRow1FillExponential32(r *host.Run, base, shift int, dst []float32, siz
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -1557,19 +748,12 @@ func quernRow1FillExponential32(r *host.Run, base, shift int, dst []float32, siz
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -1661,41 +845,28 @@ func quernRow1FillExponential32(r *host.Run, base, shift int, dst []float32, siz
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line exponential.go:21
-			w_0 := result0_03
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line exponential.go:21*/ w_0 := result0_03
 			w_1 := result0_13
 			w_2 := result0_23
 			w_3 := result0_33
-//line exponential.go:23
-			t5 := w_0
-//line exponential.go:23
-			result0 := exponential32(t5)
+			/*line exponential.go:23*/ t5 := w_0
+			/*line exponential.go:23*/ result0 := exponential32(t5)
 			t711 := w_1
-//line exponential.go:23
-			result02 := exponential32(t711)
+			/*line exponential.go:23*/ result02 := exponential32(t711)
 			t911 := w_2
-//line exponential.go:24
-			result03 := exponential32(t911)
+			/*line exponential.go:24*/ result03 := exponential32(t911)
 			t1111 := w_3
-//line exponential.go:24
-			result04 := exponential32(t1111)
-//line exponential.go:22
-			t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
-//line exponential.go:22
-			store4[float32](dst, i, shift, t13)
+			/*line exponential.go:24*/ result04 := exponential32(t1111)
+			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
+			/*line exponential.go:22*/ store4[float32](dst, i, shift, t13)
 		}
-	}
+	} /*line quern_gen.go:867:1*/
 }
 
-//line quern_gen.go:1699:1
 func quernHostFillExponential32_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	mean := host.Value[float32](r, 2)
@@ -1725,19 +896,15 @@ func quernHostFillExponential32_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillExponential32_shift_0(r *host.Run, base, shift2 int, dst []float32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, mean float32, width int) {
+func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line exponential.go:20
-		if 4*i-shift2 < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line exponential.go:20*/ if 4*i-shift2 < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -1748,20 +915,14 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base, shift2 int, dst []flo
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -1820,19 +981,12 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base, shift2 int, dst []flo
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -1924,41 +1078,28 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base, shift2 int, dst []flo
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line exponential.go:21
-			w_0 := result0_03
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line exponential.go:21*/ w_0 := result0_03
 			w_1 := result0_13
 			w_2 := result0_23
 			w_3 := result0_33
-//line exponential.go:23
-			t5 := w_0
-//line exponential.go:23
-			result0 := exponential32(t5)
+			/*line exponential.go:23*/ t5 := w_0
+			/*line exponential.go:23*/ result0 := exponential32(t5)
 			t711 := w_1
-//line exponential.go:23
-			result02 := exponential32(t711)
+			/*line exponential.go:23*/ result02 := exponential32(t711)
 			t911 := w_2
-//line exponential.go:24
-			result03 := exponential32(t911)
+			/*line exponential.go:24*/ result03 := exponential32(t911)
 			t1111 := w_3
-//line exponential.go:24
-			result04 := exponential32(t1111)
-//line exponential.go:22
-			t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
-//line exponential.go:22
-			store4[float32](dst, i, shift2, t13)
+			/*line exponential.go:24*/ result04 := exponential32(t1111)
+			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
+			/*line exponential.go:22*/ store4[float32](dst, i, shift2, t13)
 		}
-	}
+	} /*line quern_gen.go:1100:1*/
 }
 
-//line quern_gen.go:1962:1
 func quernPlainFillExponential64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_fillExponential64(t, v0, v1, v2, v3) })
@@ -1986,37 +1127,28 @@ func quernHostFillExponential64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillExponential64(r *host.Run, base, shift int, dst []float64, size uint64, src Source, mean float64, width int) {
+func quernRow1FillExponential64(r *host.Run, base int, shift int, dst []float64, size uint64, src Source, mean float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line exponential.go:31
-		if 2*i-shift < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line exponential.go:31*/ if 2*i-shift < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line exponential.go:32
-			a3 := a2
+			/*line exponential.go:32*/ a3 := a2
 			b3 := b2
-//line exponential.go:33
-			t6 := a3
-//line exponential.go:33
-			result0 := exponential64(t6)
+			/*line exponential.go:33*/ t6 := a3
+			/*line exponential.go:33*/ result0 := exponential64(t6)
 			t8 := mean * result0
 			t9 := b3
-//line exponential.go:33
-			result02 := exponential64(t9)
+			/*line exponential.go:33*/ result02 := exponential64(t9)
 			t11 := mean * result02
-//line exponential.go:33
-			store2[float64](dst, i, shift, t8, t11)
+			/*line exponential.go:33*/ store2[float64](dst, i, shift, t8, t11)
 		}
-	}
+	} /*line quern_gen.go:1149:1*/
 }
 
-//line quern_gen.go:2020:1
 func quernHostFillExponential64_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	mean := host.Value[float64](r, 2)
@@ -2039,47 +1171,38 @@ func quernHostFillExponential64_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillExponential64_shift_0(r *host.Run, base, shift2 int, dst []float64, size uint64, src Source, mean float64, width int) {
+func quernRow1FillExponential64_shift_0(r *host.Run, base int, shift2 int, dst []float64, size uint64, src Source, mean float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line exponential.go:31
-		if 2*i-shift2 < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line exponential.go:31*/ if 2*i-shift2 < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line exponential.go:32
-			a3 := a2
+			/*line exponential.go:32*/ a3 := a2
 			b3 := b2
-//line exponential.go:33
-			t6 := a3
-//line exponential.go:33
-			result0 := exponential64(t6)
+			/*line exponential.go:33*/ t6 := a3
+			/*line exponential.go:33*/ result0 := exponential64(t6)
 			t8 := mean * result0
 			t9 := b3
-//line exponential.go:33
-			result02 := exponential64(t9)
+			/*line exponential.go:33*/ result02 := exponential64(t9)
 			t11 := mean * result02
-//line exponential.go:33
-			store2[float64](dst, i, shift2, t8, t11)
+			/*line exponential.go:33*/ store2[float64](dst, i, shift2, t8, t11)
 		}
-	}
+	} /*line quern_gen.go:1193:1*/
 }
 
-//line quern_gen.go:2073:1
-func quernPlainFillGamma_float32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[float64](r, 2), host.Slice[float32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_fillGamma_float32(t, v0, v1, v2, v3) })
+func quernPlainFillGamma[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[float64](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { fillGamma[T](t, v0, v1, v2, v3) })
 }
 
-func quernHostFillGamma_float32(r *host.Run) {
+func quernHostFillGamma[T float32 | float64](r *host.Run) {
 	src := host.Value[Source](r, 0)
 	g := host.Value[gamma](r, 1)
 	scale := host.Value[float64](r, 2)
-	dst := host.Slice[float32](r, 3)
+	dst := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2090,14 +1213,14 @@ func quernHostFillGamma_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillGamma_float32(r, base, dst, src, g, t23, scale, width)
+				quernRow1FillGamma[T](r, base, dst, src, g, t23, scale, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillGamma_float32(r *host.Run, base int, dst []float32, src Source, g gamma, t23, scale float64, width int) {
+func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src Source, g gamma, t23 float64, scale float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -2117,135 +1240,75 @@ func quernRow1FillGamma_float32(r *host.Run, base int, dst []float32, src Source
 				var e float64
 //line gamma.go:60:30000
 			block2:
-//line gamma.go:61:30000
-				switch {
+				/*line gamma.go:61:30000*/ switch {
 //line gamma.go:62:30000
 				default:
-//line gamma.go:33:30000
-					for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-						if r.Halted() {
-//line gamma.go:33:30000
-							r.Halt()
-//line gamma.go:34:30000
+					/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
+						/*line gamma.go:34:30000*/ if r.Halted() {
+							/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1248:1*/
 						}
-//line gamma.go:34:30000
-						t2 := part
-//line gamma.go:34:30000
-						a, b := src.group64(t22, t2)
-//line gamma.go:34:30000
-						x2, _ := normals64(a, b)
-//line gamma.go:35:30000
-						n := x2
-//line gamma.go:35:30000
-						t8 := part + 1
-//line gamma.go:35:30000
-						a2, b2 := src.group64(t22, t8)
-//line gamma.go:36:30000
-						a3 := a2
-//line gamma.go:37
+						/*line gamma.go:34:30000*/ t2 := part
+						/*line gamma.go:34:30000*/ a, b := src.group64(t22, t2)
+						/*line gamma.go:34:30000*/ x2, _ := normals64(a, b)
+						/*line gamma.go:35:30000*/ n := x2
+						/*line gamma.go:35:30000*/ t8 := part + 1
+						/*line gamma.go:35:30000*/ a2, b2 := src.group64(t22, t8)
+						/*line gamma.go:36*/ a3 := a2
 						b3 := b2
-//line gamma.go:36:30000
-						v := 1 + float64(g.C*n)
-//line gamma.go:37
+						/*line gamma.go:36*/ v := 1 + float64(g.C*n)
 						if v <= 0 {
 							continue
 						}
 						v = float64(v*v) * v
-//line gamma.go:41:30000
-						t11 := a3
-//line gamma.go:41:30000
-						result0 := open64(t11)
-//line gamma.go:42:30000
-						t13 := result0
-//line gamma.go:43:30000
-						t14 := float64(n * n)
-//line gamma.go:44:30000
-						u := t13
-//line gamma.go:45:30000
-						n2 := t14
-//line gamma.go:42:30000
-						x3 := g.D * v
-//line gamma.go:43:30000
-						t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-						if !t19 {
-//line gamma.go:45:30000
-							t15 := u
-//line gamma.go:43:30000
-							result02 := log64(t15)
-//line gamma.go:44:30000
-							t17 := v
-//line gamma.go:43:30000
-							result03 := log64(t17)
-//line gamma.go:44:30000
-							t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
-//line gamma.go:45:30000
+						/*line gamma.go:41:30000*/ t11 := a3
+						/*line gamma.go:41:30000*/ result0 := open64(t11)
+						/*line gamma.go:42:30000*/ t13 := result0
+						/*line gamma.go:43:30000*/ t14 := float64(n * n)
+						/*line gamma.go:44:30000*/ u := t13
+						/*line gamma.go:45:30000*/ n2 := t14
+						/*line gamma.go:42:30000*/ x3 := g.D * v
+						/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
+						/*line gamma.go:44:30000*/ if !t19 {
+							/*line gamma.go:45:30000*/ t15 := u
+							/*line gamma.go:43:30000*/ result02 := log64(t15)
+							/*line gamma.go:44:30000*/ t17 := v
+							/*line gamma.go:43:30000*/ result03 := log64(t17)
+							/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03)) /*line quern_gen.go:1276:1*/
 						}
-//line gamma.go:46:30000
-						if t19 {
-//line gamma.go:44:30000
-							t20 := x3
-//line gamma.go:45:30000
-							t21 := b3
-//line gamma.go:44:30000
-							result04 := exponential64(t21)
-//line gamma.go:45:30000
-							x = t20
-//line gamma.go:46:30000
-							e = g.Inverse * result04
-//line gamma.go:47:30000
-							break block2
-//line gamma.go:48:30000
+						/*line gamma.go:46:30000*/ if t19 {
+							/*line gamma.go:44:30000*/ t20 := x3
+							/*line gamma.go:45:30000*/ t21 := b3
+							/*line gamma.go:44:30000*/ result04 := exponential64(t21)
+							/*line gamma.go:45:30000*/ x = t20
+							/*line gamma.go:46:30000*/ e = g.Inverse * result04
+							/*line gamma.go:47:30000*/ break block2 /*line quern_gen.go:1284:1*/
 						}
-//line gamma.go:49:30000
 					}
-//line gamma.go:47:30000
-					x = t23
-//line gamma.go:48:30000
-					e = 0
-//line gamma.go:49:30000
+					/*line gamma.go:47:30000*/ x = t23
+					/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1288:1*/
 				}
-//line gamma.go:57:30000
-				x4 := x
-//line gamma.go:58:30000
-				e2 := e
+				/*line gamma.go:57:30000*/ x4 := x
+				/*line gamma.go:58:30000*/ e2 := e
 //line gamma.go:59:30000
 				var result05 float64
-//line gamma.go:58:30000
-				if e2 == 0 {
-//line gamma.go:59:30000
-					result05 = x4
+				/*line gamma.go:58:30000*/ if e2 == 0 {
+					/*line gamma.go:59:30000*/ result05 = x4
 //line gamma.go:60:30000
 				} else {
-//line gamma.go:61:30000
-					t5 := -e2
-//line gamma.go:61:30000
-					result06 := quernFunc1FillGamma_float32(t5)
-//line gamma.go:62:30000
-					result05 = x4 * result06
-//line gamma.go:63:30000
+					/*line gamma.go:61:30000*/ t5 := -e2
+					/*line gamma.go:61:30000*/ result06 := quernFunc1FillGamma[T](t5)
+					/*line gamma.go:62:30000*/ result05 = x4 * result06 /*line quern_gen.go:1300:1*/
 				}
-//line gamma.go:80:30000
-				row[threadX] = float32(scale * result05)
-//line gamma.go:81:30000
+				/*line gamma.go:80:30000*/ row[threadX] = T(scale * result05) /*line quern_gen.go:1302:1*/
 			}
-//line gamma.go:82:30000
-			return
-//line gamma.go:83:30000
+			/*line gamma.go:82:30000*/ return /*line quern_gen.go:1304:1*/
 		}
-//line gamma.go:84:30000
 	}
-//line gamma.go:85:30000
-	for threadX := range width {
-//line gamma.go:86:30000
-		r.ThreadIdx.X = threadX
-//line gamma.go:87:30000
-		i := base + threadX
-//line gamma.go:88:30000
-		t22 := src.Offset + uint64(i)
-//line gamma.go:79:30000
-		if i < len(dst) {
+	/*line gamma.go:85:30000*/ for threadX := range width {
+		/*line gamma.go:86:30000*/ r.ThreadIdx.X = threadX
+		/*line gamma.go:87:30000*/ i := base + threadX
+		/*line gamma.go:88:30000*/ t22 := src.Offset + uint64(i)
+		/*line gamma.go:79:30000*/ if i < len(dst) {
 //line gamma.go:57:30000
 			var part uint32
 //line gamma.go:58:30000
@@ -2254,540 +1317,106 @@ func quernRow1FillGamma_float32(r *host.Run, base int, dst []float32, src Source
 			var e float64
 //line gamma.go:60:30000
 		block:
-//line gamma.go:61:30000
-			switch {
+			/*line gamma.go:61:30000*/ switch {
 //line gamma.go:62:30000
 			default:
-//line gamma.go:33:30000
-				for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-					if r.Halted() {
-//line gamma.go:33:30000
-						r.Halt()
-//line gamma.go:34:30000
+				/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
+					/*line gamma.go:34:30000*/ if r.Halted() {
+						/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1325:1*/
 					}
-//line gamma.go:34:30000
-					t2 := part
-//line gamma.go:34:30000
-					a, b := src.group64(t22, t2)
-//line gamma.go:34:30000
-					x2, _ := normals64(a, b)
-//line gamma.go:35:30000
-					n := x2
-//line gamma.go:35:30000
-					t8 := part + 1
-//line gamma.go:35:30000
-					a2, b2 := src.group64(t22, t8)
-//line gamma.go:36:30000
-					a3 := a2
-//line gamma.go:37
+					/*line gamma.go:34:30000*/ t2 := part
+					/*line gamma.go:34:30000*/ a, b := src.group64(t22, t2)
+					/*line gamma.go:34:30000*/ x2, _ := normals64(a, b)
+					/*line gamma.go:35:30000*/ n := x2
+					/*line gamma.go:35:30000*/ t8 := part + 1
+					/*line gamma.go:35:30000*/ a2, b2 := src.group64(t22, t8)
+					/*line gamma.go:36*/ a3 := a2
 					b3 := b2
-//line gamma.go:36:30000
-					v := 1 + float64(g.C*n)
-//line gamma.go:37
+					/*line gamma.go:36*/ v := 1 + float64(g.C*n)
 					if v <= 0 {
 						continue
 					}
 					v = float64(v*v) * v
-//line gamma.go:41:30000
-					t11 := a3
-//line gamma.go:41:30000
-					result0 := open64(t11)
-//line gamma.go:42:30000
-					t13 := result0
-//line gamma.go:43:30000
-					t14 := float64(n * n)
-//line gamma.go:44:30000
-					u := t13
-//line gamma.go:45:30000
-					n2 := t14
-//line gamma.go:42:30000
-					x3 := g.D * v
-//line gamma.go:43:30000
-					t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-					if !t19 {
-//line gamma.go:45:30000
-						t15 := u
-//line gamma.go:43:30000
-						result02 := log64(t15)
-//line gamma.go:44:30000
-						t17 := v
-//line gamma.go:43:30000
-						result03 := log64(t17)
-//line gamma.go:44:30000
-						t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
-//line gamma.go:45:30000
+					/*line gamma.go:41:30000*/ t11 := a3
+					/*line gamma.go:41:30000*/ result0 := open64(t11)
+					/*line gamma.go:42:30000*/ t13 := result0
+					/*line gamma.go:43:30000*/ t14 := float64(n * n)
+					/*line gamma.go:44:30000*/ u := t13
+					/*line gamma.go:45:30000*/ n2 := t14
+					/*line gamma.go:42:30000*/ x3 := g.D * v
+					/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
+					/*line gamma.go:44:30000*/ if !t19 {
+						/*line gamma.go:45:30000*/ t15 := u
+						/*line gamma.go:43:30000*/ result02 := log64(t15)
+						/*line gamma.go:44:30000*/ t17 := v
+						/*line gamma.go:43:30000*/ result03 := log64(t17)
+						/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03)) /*line quern_gen.go:1353:1*/
 					}
-//line gamma.go:46:30000
-					if t19 {
-//line gamma.go:44:30000
-						t20 := x3
-//line gamma.go:45:30000
-						t21 := b3
-//line gamma.go:44:30000
-						result04 := exponential64(t21)
-//line gamma.go:45:30000
-						x = t20
-//line gamma.go:46:30000
-						e = g.Inverse * result04
-//line gamma.go:47:30000
-						break block
-//line gamma.go:48:30000
+					/*line gamma.go:46:30000*/ if t19 {
+						/*line gamma.go:44:30000*/ t20 := x3
+						/*line gamma.go:45:30000*/ t21 := b3
+						/*line gamma.go:44:30000*/ result04 := exponential64(t21)
+						/*line gamma.go:45:30000*/ x = t20
+						/*line gamma.go:46:30000*/ e = g.Inverse * result04
+						/*line gamma.go:47:30000*/ break block /*line quern_gen.go:1361:1*/
 					}
-//line gamma.go:49:30000
 				}
-//line gamma.go:47:30000
-				x = t23
-//line gamma.go:48:30000
-				e = 0
-//line gamma.go:49:30000
+				/*line gamma.go:47:30000*/ x = t23
+				/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1365:1*/
 			}
-//line gamma.go:57:30000
-			x4 := x
-//line gamma.go:58:30000
-			e2 := e
+			/*line gamma.go:57:30000*/ x4 := x
+			/*line gamma.go:58:30000*/ e2 := e
 //line gamma.go:59:30000
 			var result05 float64
-//line gamma.go:58:30000
-			if e2 == 0 {
-//line gamma.go:59:30000
-				result05 = x4
+			/*line gamma.go:58:30000*/ if e2 == 0 {
+				/*line gamma.go:59:30000*/ result05 = x4
 //line gamma.go:60:30000
 			} else {
-//line gamma.go:61:30000
-				t5 := -e2
-//line gamma.go:61:30000
-				result06 := quernFunc1FillGamma_float32(t5)
-//line gamma.go:62:30000
-				result05 = x4 * result06
-//line gamma.go:63:30000
+				/*line gamma.go:61:30000*/ t5 := -e2
+				/*line gamma.go:61:30000*/ result06 := quernFunc1FillGamma[T](t5)
+				/*line gamma.go:62:30000*/ result05 = x4 * result06 /*line quern_gen.go:1377:1*/
 			}
-//line gamma.go:80:30000
-			dst[i] = float32(scale * result05)
-//line gamma.go:81:30000
-		}
-//line gamma.go:82:30000
-	}
-//line gamma.go:83:30000
-}
-
-// quernFunc1FillGamma_float32 is random.exp64.
-//
-//line quern_gen.go:2378:1
-func quernFunc1FillGamma_float32(x float64) float64 {
-//line arithmetic.go:130:40000
-	if x > 709.782712893384 {
-//line arithmetic.go:131:40000
-		result0 := math.Inf(1)
-//line arithmetic.go:132:40000
-		return result0
-//line arithmetic.go:133:40000
-	}
-//line arithmetic.go:133:40000
-	if !(x >= -708.3964185322641) {
-//line arithmetic.go:134:40000
-		return 0
-//line arithmetic.go:135:40000
-	}
-//line arithmetic.go:136:40000
-	k := math.RoundToEven(float64(x * 1.4426950408889634))
-//line arithmetic.go:137:40000
-	r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
-//line arithmetic.go:138:40000
-	p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
-//line arithmetic.go:139:40000
-	p = float64(r2*p) + 2.7557268480310024e-06
-//line arithmetic.go:140:40000
-	p = float64(r2*p) + 2.4801521322368692e-05
-//line arithmetic.go:141:40000
-	p = float64(r2*p) + 0.00019841269863040545
-//line arithmetic.go:142:40000
-	p = float64(r2*p) + 0.0013888888917196719
-//line arithmetic.go:143:40000
-	p = float64(r2*p) + 0.008333333333330065
-//line arithmetic.go:144:40000
-	p = float64(r2*p) + 0.041666666666624164
-//line arithmetic.go:145:40000
-	p = float64(r2*p) + 0.16666666666666669
-//line arithmetic.go:146:40000
-	p = float64(r2*p) + 0.5000000000000001
-//line arithmetic.go:147:40000
-	y := 1 + (r2 + float64(float64(r2*r2)*p))
-//line arithmetic.go:149:40000
-	half := host.Int64[int64](k) >> 1
-//line arithmetic.go:150:40000
-	y *= math.Float64frombits(uint64(half+1023) << 52)
-//line arithmetic.go:151:40000
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52)
-//line arithmetic.go:152:40000
-}
-
-//line quern_gen.go:2427:1
-func quernPlainFillGamma_float64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[float64](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_fillGamma_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostFillGamma_float64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	g := host.Value[gamma](r, 1)
-	scale := host.Value[float64](r, 2)
-	dst := host.Slice[float64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	t23 := g.D
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillGamma_float64(r, base, dst, src, g, t23, scale, width)
-			}
+			/*line gamma.go:80:30000*/ dst[i] = T(scale * result05) /*line quern_gen.go:1379:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1FillGamma_float64(r *host.Run, base int, dst []float64, src Source, g gamma, t23, scale float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(dst)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(dst)-base {
-			row := dst[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				t22 := src.Offset + uint64(i)
-//line gamma.go:57:30000
-				var part uint32
-//line gamma.go:58:30000
-				var x float64
-//line gamma.go:59:30000
-				var e float64
-//line gamma.go:60:30000
-			block2:
-//line gamma.go:61:30000
-				switch {
-//line gamma.go:62:30000
-				default:
-//line gamma.go:33:30000
-					for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-						if r.Halted() {
-//line gamma.go:33:30000
-							r.Halt()
-//line gamma.go:34:30000
-						}
-//line gamma.go:34:30000
-						t2 := part
-//line gamma.go:34:30000
-						a, b := src.group64(t22, t2)
-//line gamma.go:34:30000
-						x2, _ := normals64(a, b)
-//line gamma.go:35:30000
-						n := x2
-//line gamma.go:35:30000
-						t8 := part + 1
-//line gamma.go:35:30000
-						a2, b2 := src.group64(t22, t8)
-//line gamma.go:36:30000
-						a3 := a2
-//line gamma.go:37
-						b3 := b2
-//line gamma.go:36:30000
-						v := 1 + float64(g.C*n)
-//line gamma.go:37
-						if v <= 0 {
-							continue
-						}
-						v = float64(v*v) * v
-//line gamma.go:41:30000
-						t11 := a3
-//line gamma.go:41:30000
-						result0 := open64(t11)
-//line gamma.go:42:30000
-						t13 := result0
-//line gamma.go:43:30000
-						t14 := float64(n * n)
-//line gamma.go:44:30000
-						u := t13
-//line gamma.go:45:30000
-						n2 := t14
-//line gamma.go:42:30000
-						x3 := g.D * v
-//line gamma.go:43:30000
-						t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-						if !t19 {
-//line gamma.go:45:30000
-							t15 := u
-//line gamma.go:43:30000
-							result02 := log64(t15)
-//line gamma.go:44:30000
-							t17 := v
-//line gamma.go:43:30000
-							result03 := log64(t17)
-//line gamma.go:44:30000
-							t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
-//line gamma.go:45:30000
-						}
-//line gamma.go:46:30000
-						if t19 {
-//line gamma.go:44:30000
-							t20 := x3
-//line gamma.go:45:30000
-							t21 := b3
-//line gamma.go:44:30000
-							result04 := exponential64(t21)
-//line gamma.go:45:30000
-							x = t20
-//line gamma.go:46:30000
-							e = g.Inverse * result04
-//line gamma.go:47:30000
-							break block2
-//line gamma.go:48:30000
-						}
-//line gamma.go:49:30000
-					}
-//line gamma.go:47:30000
-					x = t23
-//line gamma.go:48:30000
-					e = 0
-//line gamma.go:49:30000
-				}
-//line gamma.go:57:30000
-				x4 := x
-//line gamma.go:58:30000
-				e2 := e
-//line gamma.go:59:30000
-				var result05 float64
-//line gamma.go:58:30000
-				if e2 == 0 {
-//line gamma.go:59:30000
-					result05 = x4
-//line gamma.go:60:30000
-				} else {
-//line gamma.go:61:30000
-					t5 := -e2
-//line gamma.go:61:30000
-					result06 := quernFunc1FillGamma_float64(t5)
-//line gamma.go:62:30000
-					result05 = x4 * result06
-//line gamma.go:63:30000
-				}
-//line gamma.go:80:30000
-				row[threadX] = float64(scale * result05)
-//line gamma.go:81:30000
-			}
-//line gamma.go:82:30000
-			return
-//line gamma.go:83:30000
-		}
-//line gamma.go:84:30000
+// quernFunc1FillGamma is random.exp64.
+func quernFunc1FillGamma[T float32 | float64](x float64) float64 {
+	/*line arithmetic.go:130:40000*/ if x > 709.782712893384 {
+		/*line arithmetic.go:131:40000*/ result0 := math.Inf(1)
+		/*line arithmetic.go:132:40000*/ return result0 /*line quern_gen.go:1388:1*/
 	}
-//line gamma.go:85:30000
-	for threadX := range width {
-//line gamma.go:86:30000
-		r.ThreadIdx.X = threadX
-//line gamma.go:87:30000
-		i := base + threadX
-//line gamma.go:88:30000
-		t22 := src.Offset + uint64(i)
-//line gamma.go:79:30000
-		if i < len(dst) {
-//line gamma.go:57:30000
-			var part uint32
-//line gamma.go:58:30000
-			var x float64
-//line gamma.go:59:30000
-			var e float64
-//line gamma.go:60:30000
-		block:
-//line gamma.go:61:30000
-			switch {
-//line gamma.go:62:30000
-			default:
-//line gamma.go:33:30000
-				for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-					if r.Halted() {
-//line gamma.go:33:30000
-						r.Halt()
-//line gamma.go:34:30000
-					}
-//line gamma.go:34:30000
-					t2 := part
-//line gamma.go:34:30000
-					a, b := src.group64(t22, t2)
-//line gamma.go:34:30000
-					x2, _ := normals64(a, b)
-//line gamma.go:35:30000
-					n := x2
-//line gamma.go:35:30000
-					t8 := part + 1
-//line gamma.go:35:30000
-					a2, b2 := src.group64(t22, t8)
-//line gamma.go:36:30000
-					a3 := a2
-//line gamma.go:37
-					b3 := b2
-//line gamma.go:36:30000
-					v := 1 + float64(g.C*n)
-//line gamma.go:37
-					if v <= 0 {
-						continue
-					}
-					v = float64(v*v) * v
-//line gamma.go:41:30000
-					t11 := a3
-//line gamma.go:41:30000
-					result0 := open64(t11)
-//line gamma.go:42:30000
-					t13 := result0
-//line gamma.go:43:30000
-					t14 := float64(n * n)
-//line gamma.go:44:30000
-					u := t13
-//line gamma.go:45:30000
-					n2 := t14
-//line gamma.go:42:30000
-					x3 := g.D * v
-//line gamma.go:43:30000
-					t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-					if !t19 {
-//line gamma.go:45:30000
-						t15 := u
-//line gamma.go:43:30000
-						result02 := log64(t15)
-//line gamma.go:44:30000
-						t17 := v
-//line gamma.go:43:30000
-						result03 := log64(t17)
-//line gamma.go:44:30000
-						t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
-//line gamma.go:45:30000
-					}
-//line gamma.go:46:30000
-					if t19 {
-//line gamma.go:44:30000
-						t20 := x3
-//line gamma.go:45:30000
-						t21 := b3
-//line gamma.go:44:30000
-						result04 := exponential64(t21)
-//line gamma.go:45:30000
-						x = t20
-//line gamma.go:46:30000
-						e = g.Inverse * result04
-//line gamma.go:47:30000
-						break block
-//line gamma.go:48:30000
-					}
-//line gamma.go:49:30000
-				}
-//line gamma.go:47:30000
-				x = t23
-//line gamma.go:48:30000
-				e = 0
-//line gamma.go:49:30000
-			}
-//line gamma.go:57:30000
-			x4 := x
-//line gamma.go:58:30000
-			e2 := e
-//line gamma.go:59:30000
-			var result05 float64
-//line gamma.go:58:30000
-			if e2 == 0 {
-//line gamma.go:59:30000
-				result05 = x4
-//line gamma.go:60:30000
-			} else {
-//line gamma.go:61:30000
-				t5 := -e2
-//line gamma.go:61:30000
-				result06 := quernFunc1FillGamma_float64(t5)
-//line gamma.go:62:30000
-				result05 = x4 * result06
-//line gamma.go:63:30000
-			}
-//line gamma.go:80:30000
-			dst[i] = float64(scale * result05)
-//line gamma.go:81:30000
-		}
-//line gamma.go:82:30000
+	/*line arithmetic.go:133:40000*/ if !(x >= -708.3964185322641) {
+		/*line arithmetic.go:134:40000*/ return 0 /*line quern_gen.go:1391:1*/
 	}
-//line gamma.go:83:30000
+	/*line arithmetic.go:136:40000*/ k := math.RoundToEven(float64(x * 1.4426950408889634))
+	/*line arithmetic.go:137:40000*/ r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
+	/*line arithmetic.go:138:40000*/ p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
+	/*line arithmetic.go:139:40000*/ p = float64(r2*p) + 2.7557268480310024e-06
+	/*line arithmetic.go:140:40000*/ p = float64(r2*p) + 2.4801521322368692e-05
+	/*line arithmetic.go:141:40000*/ p = float64(r2*p) + 0.00019841269863040545
+	/*line arithmetic.go:142:40000*/ p = float64(r2*p) + 0.0013888888917196719
+	/*line arithmetic.go:143:40000*/ p = float64(r2*p) + 0.008333333333330065
+	/*line arithmetic.go:144:40000*/ p = float64(r2*p) + 0.041666666666624164
+	/*line arithmetic.go:145:40000*/ p = float64(r2*p) + 0.16666666666666669
+	/*line arithmetic.go:146:40000*/ p = float64(r2*p) + 0.5000000000000001
+	/*line arithmetic.go:147:40000*/ y := 1 + (r2 + float64(float64(r2*r2)*p))
+	/*line arithmetic.go:149:40000*/ half := host.Int64[int64](k) >> 1
+	/*line arithmetic.go:150:40000*/ y *= math.Float64frombits(uint64(half+1023) << 52)
+	/*line arithmetic.go:151:40000*/ return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1407:1*/
 }
 
-// quernFunc1FillGamma_float64 is random.exp64.
-//
-//line quern_gen.go:2732:1
-func quernFunc1FillGamma_float64(x float64) float64 {
-//line arithmetic.go:130:40000
-	if x > 709.782712893384 {
-//line arithmetic.go:131:40000
-		result0 := math.Inf(1)
-//line arithmetic.go:132:40000
-		return result0
-//line arithmetic.go:133:40000
-	}
-//line arithmetic.go:133:40000
-	if !(x >= -708.3964185322641) {
-//line arithmetic.go:134:40000
-		return 0
-//line arithmetic.go:135:40000
-	}
-//line arithmetic.go:136:40000
-	k := math.RoundToEven(float64(x * 1.4426950408889634))
-//line arithmetic.go:137:40000
-	r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
-//line arithmetic.go:138:40000
-	p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
-//line arithmetic.go:139:40000
-	p = float64(r2*p) + 2.7557268480310024e-06
-//line arithmetic.go:140:40000
-	p = float64(r2*p) + 2.4801521322368692e-05
-//line arithmetic.go:141:40000
-	p = float64(r2*p) + 0.00019841269863040545
-//line arithmetic.go:142:40000
-	p = float64(r2*p) + 0.0013888888917196719
-//line arithmetic.go:143:40000
-	p = float64(r2*p) + 0.008333333333330065
-//line arithmetic.go:144:40000
-	p = float64(r2*p) + 0.041666666666624164
-//line arithmetic.go:145:40000
-	p = float64(r2*p) + 0.16666666666666669
-//line arithmetic.go:146:40000
-	p = float64(r2*p) + 0.5000000000000001
-//line arithmetic.go:147:40000
-	y := 1 + (r2 + float64(float64(r2*r2)*p))
-//line arithmetic.go:149:40000
-	half := host.Int64[int64](k) >> 1
-//line arithmetic.go:150:40000
-	y *= math.Float64frombits(uint64(half+1023) << 52)
-//line arithmetic.go:151:40000
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52)
-//line arithmetic.go:152:40000
+func quernPlainFillBeta[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[gamma](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { fillBeta[T](t, v0, v1, v2, v3) })
 }
 
-//line quern_gen.go:2781:1
-func quernPlainFillBeta_float32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[gamma](r, 2), host.Slice[float32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_fillBeta_float32(t, v0, v1, v2, v3) })
-}
-
-func quernHostFillBeta_float32(r *host.Run) {
+func quernHostFillBeta[T float32 | float64](r *host.Run) {
 	src := host.Value[Source](r, 0)
 	a := host.Value[gamma](r, 1)
 	b := host.Value[gamma](r, 2)
-	dst := host.Slice[float32](r, 3)
+	dst := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2799,14 +1428,14 @@ func quernHostFillBeta_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBeta_float32(r, base, dst, src, a, t23, b, t232, width)
+				quernRow1FillBeta[T](r, base, dst, src, a, t23, b, t232, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBeta_float32(r *host.Run, base int, dst []float32, src Source, a gamma, t23 float64, b gamma, t232 float64, width int) {
+func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src Source, a gamma, t23 float64, b gamma, t232 float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -2826,99 +1455,55 @@ func quernRow1FillBeta_float32(r *host.Run, base int, dst []float32, src Source,
 				var e float64
 //line gamma.go:75:30000
 			block3:
-//line gamma.go:76:30000
-				switch {
+				/*line gamma.go:76:30000*/ switch {
 //line gamma.go:77:30000
 				default:
-//line gamma.go:33:30000
-					for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-						if r.Halted() {
-//line gamma.go:33:30000
-							r.Halt()
-//line gamma.go:34:30000
+					/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
+						/*line gamma.go:34:30000*/ if r.Halted() {
+							/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1463:1*/
 						}
-//line gamma.go:34:30000
-						t2 := part
-//line gamma.go:34:30000
-						a2, b2 := src.group64(t22, t2)
-//line gamma.go:34:30000
-						x2, _ := normals64(a2, b2)
-//line gamma.go:35:30000
-						n := x2
-//line gamma.go:35:30000
-						t8 := part + 1
-//line gamma.go:35:30000
-						a3, b3 := src.group64(t22, t8)
-//line gamma.go:36:30000
-						a4 := a3
-//line gamma.go:37
+						/*line gamma.go:34:30000*/ t2 := part
+						/*line gamma.go:34:30000*/ a2, b2 := src.group64(t22, t2)
+						/*line gamma.go:34:30000*/ x2, _ := normals64(a2, b2)
+						/*line gamma.go:35:30000*/ n := x2
+						/*line gamma.go:35:30000*/ t8 := part + 1
+						/*line gamma.go:35:30000*/ a3, b3 := src.group64(t22, t8)
+						/*line gamma.go:36*/ a4 := a3
 						b4 := b3
-//line gamma.go:36:30000
-						v := 1 + float64(a.C*n)
-//line gamma.go:37
+						/*line gamma.go:36*/ v := 1 + float64(a.C*n)
 						if v <= 0 {
 							continue
 						}
 						v = float64(v*v) * v
-//line gamma.go:41:30000
-						t11 := a4
-//line gamma.go:41:30000
-						result0 := open64(t11)
-//line gamma.go:42:30000
-						t13 := result0
-//line gamma.go:43:30000
-						t14 := float64(n * n)
-//line gamma.go:44:30000
-						u := t13
-//line gamma.go:45:30000
-						n2 := t14
-//line gamma.go:42:30000
-						x3 := a.D * v
-//line gamma.go:43:30000
-						t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-						if !t19 {
-//line gamma.go:45:30000
-							t15 := u
-//line gamma.go:43:30000
-							result02 := log64(t15)
-//line gamma.go:44:30000
-							t17 := v
-//line gamma.go:43:30000
-							result03 := log64(t17)
-//line gamma.go:44:30000
-							t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
-//line gamma.go:45:30000
+						/*line gamma.go:41:30000*/ t11 := a4
+						/*line gamma.go:41:30000*/ result0 := open64(t11)
+						/*line gamma.go:42:30000*/ t13 := result0
+						/*line gamma.go:43:30000*/ t14 := float64(n * n)
+						/*line gamma.go:44:30000*/ u := t13
+						/*line gamma.go:45:30000*/ n2 := t14
+						/*line gamma.go:42:30000*/ x3 := a.D * v
+						/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
+						/*line gamma.go:44:30000*/ if !t19 {
+							/*line gamma.go:45:30000*/ t15 := u
+							/*line gamma.go:43:30000*/ result02 := log64(t15)
+							/*line gamma.go:44:30000*/ t17 := v
+							/*line gamma.go:43:30000*/ result03 := log64(t17)
+							/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03)) /*line quern_gen.go:1491:1*/
 						}
-//line gamma.go:46:30000
-						if t19 {
-//line gamma.go:44:30000
-							t20 := x3
-//line gamma.go:45:30000
-							t21 := b4
-//line gamma.go:44:30000
-							result04 := exponential64(t21)
-//line gamma.go:45:30000
-							x = t20
-//line gamma.go:46:30000
-							e = a.Inverse * result04
-//line gamma.go:47:30000
-							break block3
-//line gamma.go:48:30000
+						/*line gamma.go:46:30000*/ if t19 {
+							/*line gamma.go:44:30000*/ t20 := x3
+							/*line gamma.go:45:30000*/ t21 := b4
+							/*line gamma.go:44:30000*/ result04 := exponential64(t21)
+							/*line gamma.go:45:30000*/ x = t20
+							/*line gamma.go:46:30000*/ e = a.Inverse * result04
+							/*line gamma.go:47:30000*/ break block3 /*line quern_gen.go:1499:1*/
 						}
-//line gamma.go:49:30000
 					}
-//line gamma.go:47:30000
-					x = t23
-//line gamma.go:48:30000
-					e = 0
-//line gamma.go:49:30000
+					/*line gamma.go:47:30000*/ x = t23
+					/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1503:1*/
 				}
-//line gamma.go:72:30000
-				x4 := x
-//line gamma.go:73:30000
-				ex := e
+				/*line gamma.go:72:30000*/ x4 := x
+				/*line gamma.go:73:30000*/ ex := e
 //line gamma.go:73:30000
 				var part2 uint32 = 32768
 //line gamma.go:74:30000
@@ -2927,125 +1512,68 @@ func quernRow1FillBeta_float32(r *host.Run, base int, dst []float32, src Source,
 				var e2 float64
 //line gamma.go:76:30000
 			block4:
-//line gamma.go:77:30000
-				switch {
+				/*line gamma.go:77:30000*/ switch {
 //line gamma.go:78:30000
 				default:
-//line gamma.go:33:30000
-					for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-//line gamma.go:34:30000
-						if r.Halted() {
-//line gamma.go:33:30000
-							r.Halt()
-//line gamma.go:34:30000
+					/*line gamma.go:33:30000*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
+						/*line gamma.go:34:30000*/ if r.Halted() {
+							/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1520:1*/
 						}
-//line gamma.go:34:30000
-						t24 := part2
-//line gamma.go:34:30000
-						a5, b5 := src.group64(t22, t24)
-//line gamma.go:34:30000
-						x6, _ := normals64(a5, b5)
-//line gamma.go:35:30000
-						n3 := x6
-//line gamma.go:35:30000
-						t82 := part2 + 1
-//line gamma.go:35:30000
-						a6, b6 := src.group64(t22, t82)
-//line gamma.go:36:30000
-						a7 := a6
-//line gamma.go:37
+						/*line gamma.go:34:30000*/ t24 := part2
+						/*line gamma.go:34:30000*/ a5, b5 := src.group64(t22, t24)
+						/*line gamma.go:34:30000*/ x6, _ := normals64(a5, b5)
+						/*line gamma.go:35:30000*/ n3 := x6
+						/*line gamma.go:35:30000*/ t82 := part2 + 1
+						/*line gamma.go:35:30000*/ a6, b6 := src.group64(t22, t82)
+						/*line gamma.go:36*/ a7 := a6
 						b7 := b6
-//line gamma.go:36:30000
-						v2 := 1 + float64(b.C*n3)
-//line gamma.go:37
+						/*line gamma.go:36*/ v2 := 1 + float64(b.C*n3)
 						if v2 <= 0 {
 							continue
 						}
 						v2 = float64(v2*v2) * v2
-//line gamma.go:41:30000
-						t112 := a7
-//line gamma.go:41:30000
-						result05 := open64(t112)
-//line gamma.go:42:30000
-						t132 := result05
-//line gamma.go:43:30000
-						t142 := float64(n3 * n3)
-//line gamma.go:44:30000
-						u2 := t132
-//line gamma.go:45:30000
-						n22 := t142
-//line gamma.go:42:30000
-						x7 := b.D * v2
-//line gamma.go:43:30000
-						t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
-//line gamma.go:44:30000
-						if !t192 {
-//line gamma.go:45:30000
-							t152 := u2
-//line gamma.go:43:30000
-							result06 := log64(t152)
-//line gamma.go:44:30000
-							t172 := v2
-//line gamma.go:43:30000
-							result07 := log64(t172)
-//line gamma.go:44:30000
-							t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
-//line gamma.go:45:30000
+						/*line gamma.go:41:30000*/ t112 := a7
+						/*line gamma.go:41:30000*/ result05 := open64(t112)
+						/*line gamma.go:42:30000*/ t132 := result05
+						/*line gamma.go:43:30000*/ t142 := float64(n3 * n3)
+						/*line gamma.go:44:30000*/ u2 := t132
+						/*line gamma.go:45:30000*/ n22 := t142
+						/*line gamma.go:42:30000*/ x7 := b.D * v2
+						/*line gamma.go:43:30000*/ t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
+						/*line gamma.go:44:30000*/ if !t192 {
+							/*line gamma.go:45:30000*/ t152 := u2
+							/*line gamma.go:43:30000*/ result06 := log64(t152)
+							/*line gamma.go:44:30000*/ t172 := v2
+							/*line gamma.go:43:30000*/ result07 := log64(t172)
+							/*line gamma.go:44:30000*/ t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07)) /*line quern_gen.go:1548:1*/
 						}
-//line gamma.go:46:30000
-						if t192 {
-//line gamma.go:44:30000
-							t202 := x7
-//line gamma.go:45:30000
-							t212 := b7
-//line gamma.go:44:30000
-							result08 := exponential64(t212)
-//line gamma.go:45:30000
-							x5 = t202
-//line gamma.go:46:30000
-							e2 = b.Inverse * result08
-//line gamma.go:47:30000
-							break block4
-//line gamma.go:48:30000
+						/*line gamma.go:46:30000*/ if t192 {
+							/*line gamma.go:44:30000*/ t202 := x7
+							/*line gamma.go:45:30000*/ t212 := b7
+							/*line gamma.go:44:30000*/ result08 := exponential64(t212)
+							/*line gamma.go:45:30000*/ x5 = t202
+							/*line gamma.go:46:30000*/ e2 = b.Inverse * result08
+							/*line gamma.go:47:30000*/ break block4 /*line quern_gen.go:1556:1*/
 						}
-//line gamma.go:49:30000
 					}
-//line gamma.go:47:30000
-					x5 = t232
-//line gamma.go:48:30000
-					e2 = 0
-//line gamma.go:49:30000
+					/*line gamma.go:47:30000*/ x5 = t232
+					/*line gamma.go:48:30000*/ e2 = 0 /*line quern_gen.go:1560:1*/
 				}
-//line gamma.go:73:30000
-				y := x5
-//line gamma.go:74:30000
-				ey := e2
-//line gamma.go:74:30000
-				t9 := ex - ey
-//line gamma.go:74:30000
-				result09 := quernFunc1FillBeta_float32(t9)
-//line gamma.go:75:30000
-				result010 := 1 / (1 + float64(y/x4*result09))
-//line gamma.go:87:30000
-				row[threadX] = float32(result010)
-//line gamma.go:88:30000
+				/*line gamma.go:73:30000*/ y := x5
+				/*line gamma.go:74:30000*/ ey := e2
+				/*line gamma.go:74:30000*/ t9 := ex - ey
+				/*line gamma.go:74:30000*/ result09 := quernFunc1FillBeta[T](t9)
+				/*line gamma.go:75:30000*/ result010 := 1 / (1 + float64(y/x4*result09))
+				/*line gamma.go:87:30000*/ row[threadX] = T(result010) /*line quern_gen.go:1567:1*/
 			}
-//line gamma.go:89:30000
-			return
-//line gamma.go:90:30000
+			/*line gamma.go:89:30000*/ return /*line quern_gen.go:1569:1*/
 		}
-//line gamma.go:91:30000
 	}
-//line gamma.go:92:30000
-	for threadX := range width {
-//line gamma.go:93:30000
-		r.ThreadIdx.X = threadX
-//line gamma.go:94:30000
-		i := base + threadX
-//line gamma.go:95:30000
-		t22 := src.Offset + uint64(i)
-//line gamma.go:86:30000
-		if i < len(dst) {
+	/*line gamma.go:92:30000*/ for threadX := range width {
+		/*line gamma.go:93:30000*/ r.ThreadIdx.X = threadX
+		/*line gamma.go:94:30000*/ i := base + threadX
+		/*line gamma.go:95:30000*/ t22 := src.Offset + uint64(i)
+		/*line gamma.go:86:30000*/ if i < len(dst) {
 //line gamma.go:72:30000
 			var part uint32
 //line gamma.go:73:30000
@@ -3054,99 +1582,55 @@ func quernRow1FillBeta_float32(r *host.Run, base int, dst []float32, src Source,
 			var e float64
 //line gamma.go:75:30000
 		block:
-//line gamma.go:76:30000
-			switch {
+			/*line gamma.go:76:30000*/ switch {
 //line gamma.go:77:30000
 			default:
-//line gamma.go:33:30000
-				for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-					if r.Halted() {
-//line gamma.go:33:30000
-						r.Halt()
-//line gamma.go:34:30000
+				/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
+					/*line gamma.go:34:30000*/ if r.Halted() {
+						/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1590:1*/
 					}
-//line gamma.go:34:30000
-					t2 := part
-//line gamma.go:34:30000
-					a2, b2 := src.group64(t22, t2)
-//line gamma.go:34:30000
-					x2, _ := normals64(a2, b2)
-//line gamma.go:35:30000
-					n := x2
-//line gamma.go:35:30000
-					t8 := part + 1
-//line gamma.go:35:30000
-					a3, b3 := src.group64(t22, t8)
-//line gamma.go:36:30000
-					a4 := a3
-//line gamma.go:37
+					/*line gamma.go:34:30000*/ t2 := part
+					/*line gamma.go:34:30000*/ a2, b2 := src.group64(t22, t2)
+					/*line gamma.go:34:30000*/ x2, _ := normals64(a2, b2)
+					/*line gamma.go:35:30000*/ n := x2
+					/*line gamma.go:35:30000*/ t8 := part + 1
+					/*line gamma.go:35:30000*/ a3, b3 := src.group64(t22, t8)
+					/*line gamma.go:36*/ a4 := a3
 					b4 := b3
-//line gamma.go:36:30000
-					v := 1 + float64(a.C*n)
-//line gamma.go:37
+					/*line gamma.go:36*/ v := 1 + float64(a.C*n)
 					if v <= 0 {
 						continue
 					}
 					v = float64(v*v) * v
-//line gamma.go:41:30000
-					t11 := a4
-//line gamma.go:41:30000
-					result0 := open64(t11)
-//line gamma.go:42:30000
-					t13 := result0
-//line gamma.go:43:30000
-					t14 := float64(n * n)
-//line gamma.go:44:30000
-					u := t13
-//line gamma.go:45:30000
-					n2 := t14
-//line gamma.go:42:30000
-					x3 := a.D * v
-//line gamma.go:43:30000
-					t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-					if !t19 {
-//line gamma.go:45:30000
-						t15 := u
-//line gamma.go:43:30000
-						result02 := log64(t15)
-//line gamma.go:44:30000
-						t17 := v
-//line gamma.go:43:30000
-						result03 := log64(t17)
-//line gamma.go:44:30000
-						t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
-//line gamma.go:45:30000
+					/*line gamma.go:41:30000*/ t11 := a4
+					/*line gamma.go:41:30000*/ result0 := open64(t11)
+					/*line gamma.go:42:30000*/ t13 := result0
+					/*line gamma.go:43:30000*/ t14 := float64(n * n)
+					/*line gamma.go:44:30000*/ u := t13
+					/*line gamma.go:45:30000*/ n2 := t14
+					/*line gamma.go:42:30000*/ x3 := a.D * v
+					/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
+					/*line gamma.go:44:30000*/ if !t19 {
+						/*line gamma.go:45:30000*/ t15 := u
+						/*line gamma.go:43:30000*/ result02 := log64(t15)
+						/*line gamma.go:44:30000*/ t17 := v
+						/*line gamma.go:43:30000*/ result03 := log64(t17)
+						/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03)) /*line quern_gen.go:1618:1*/
 					}
-//line gamma.go:46:30000
-					if t19 {
-//line gamma.go:44:30000
-						t20 := x3
-//line gamma.go:45:30000
-						t21 := b4
-//line gamma.go:44:30000
-						result04 := exponential64(t21)
-//line gamma.go:45:30000
-						x = t20
-//line gamma.go:46:30000
-						e = a.Inverse * result04
-//line gamma.go:47:30000
-						break block
-//line gamma.go:48:30000
+					/*line gamma.go:46:30000*/ if t19 {
+						/*line gamma.go:44:30000*/ t20 := x3
+						/*line gamma.go:45:30000*/ t21 := b4
+						/*line gamma.go:44:30000*/ result04 := exponential64(t21)
+						/*line gamma.go:45:30000*/ x = t20
+						/*line gamma.go:46:30000*/ e = a.Inverse * result04
+						/*line gamma.go:47:30000*/ break block /*line quern_gen.go:1626:1*/
 					}
-//line gamma.go:49:30000
 				}
-//line gamma.go:47:30000
-				x = t23
-//line gamma.go:48:30000
-				e = 0
-//line gamma.go:49:30000
+				/*line gamma.go:47:30000*/ x = t23
+				/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1630:1*/
 			}
-//line gamma.go:72:30000
-			x4 := x
-//line gamma.go:73:30000
-			ex := e
+			/*line gamma.go:72:30000*/ x4 := x
+			/*line gamma.go:73:30000*/ ex := e
 //line gamma.go:73:30000
 			var part2 uint32 = 32768
 //line gamma.go:74:30000
@@ -3155,703 +1639,89 @@ func quernRow1FillBeta_float32(r *host.Run, base int, dst []float32, src Source,
 			var e2 float64
 //line gamma.go:76:30000
 		block2:
-//line gamma.go:77:30000
-			switch {
+			/*line gamma.go:77:30000*/ switch {
 //line gamma.go:78:30000
 			default:
-//line gamma.go:33:30000
-				for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-//line gamma.go:34:30000
-					if r.Halted() {
-//line gamma.go:33:30000
-						r.Halt()
-//line gamma.go:34:30000
+				/*line gamma.go:33:30000*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
+					/*line gamma.go:34:30000*/ if r.Halted() {
+						/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1647:1*/
 					}
-//line gamma.go:34:30000
-					t24 := part2
-//line gamma.go:34:30000
-					a5, b5 := src.group64(t22, t24)
-//line gamma.go:34:30000
-					x6, _ := normals64(a5, b5)
-//line gamma.go:35:30000
-					n3 := x6
-//line gamma.go:35:30000
-					t82 := part2 + 1
-//line gamma.go:35:30000
-					a6, b6 := src.group64(t22, t82)
-//line gamma.go:36:30000
-					a7 := a6
-//line gamma.go:37
+					/*line gamma.go:34:30000*/ t24 := part2
+					/*line gamma.go:34:30000*/ a5, b5 := src.group64(t22, t24)
+					/*line gamma.go:34:30000*/ x6, _ := normals64(a5, b5)
+					/*line gamma.go:35:30000*/ n3 := x6
+					/*line gamma.go:35:30000*/ t82 := part2 + 1
+					/*line gamma.go:35:30000*/ a6, b6 := src.group64(t22, t82)
+					/*line gamma.go:36*/ a7 := a6
 					b7 := b6
-//line gamma.go:36:30000
-					v2 := 1 + float64(b.C*n3)
-//line gamma.go:37
+					/*line gamma.go:36*/ v2 := 1 + float64(b.C*n3)
 					if v2 <= 0 {
 						continue
 					}
 					v2 = float64(v2*v2) * v2
-//line gamma.go:41:30000
-					t112 := a7
-//line gamma.go:41:30000
-					result05 := open64(t112)
-//line gamma.go:42:30000
-					t132 := result05
-//line gamma.go:43:30000
-					t142 := float64(n3 * n3)
-//line gamma.go:44:30000
-					u2 := t132
-//line gamma.go:45:30000
-					n22 := t142
-//line gamma.go:42:30000
-					x7 := b.D * v2
-//line gamma.go:43:30000
-					t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
-//line gamma.go:44:30000
-					if !t192 {
-//line gamma.go:45:30000
-						t152 := u2
-//line gamma.go:43:30000
-						result06 := log64(t152)
-//line gamma.go:44:30000
-						t172 := v2
-//line gamma.go:43:30000
-						result07 := log64(t172)
-//line gamma.go:44:30000
-						t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
-//line gamma.go:45:30000
+					/*line gamma.go:41:30000*/ t112 := a7
+					/*line gamma.go:41:30000*/ result05 := open64(t112)
+					/*line gamma.go:42:30000*/ t132 := result05
+					/*line gamma.go:43:30000*/ t142 := float64(n3 * n3)
+					/*line gamma.go:44:30000*/ u2 := t132
+					/*line gamma.go:45:30000*/ n22 := t142
+					/*line gamma.go:42:30000*/ x7 := b.D * v2
+					/*line gamma.go:43:30000*/ t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
+					/*line gamma.go:44:30000*/ if !t192 {
+						/*line gamma.go:45:30000*/ t152 := u2
+						/*line gamma.go:43:30000*/ result06 := log64(t152)
+						/*line gamma.go:44:30000*/ t172 := v2
+						/*line gamma.go:43:30000*/ result07 := log64(t172)
+						/*line gamma.go:44:30000*/ t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07)) /*line quern_gen.go:1675:1*/
 					}
-//line gamma.go:46:30000
-					if t192 {
-//line gamma.go:44:30000
-						t202 := x7
-//line gamma.go:45:30000
-						t212 := b7
-//line gamma.go:44:30000
-						result08 := exponential64(t212)
-//line gamma.go:45:30000
-						x5 = t202
-//line gamma.go:46:30000
-						e2 = b.Inverse * result08
-//line gamma.go:47:30000
-						break block2
-//line gamma.go:48:30000
+					/*line gamma.go:46:30000*/ if t192 {
+						/*line gamma.go:44:30000*/ t202 := x7
+						/*line gamma.go:45:30000*/ t212 := b7
+						/*line gamma.go:44:30000*/ result08 := exponential64(t212)
+						/*line gamma.go:45:30000*/ x5 = t202
+						/*line gamma.go:46:30000*/ e2 = b.Inverse * result08
+						/*line gamma.go:47:30000*/ break block2 /*line quern_gen.go:1683:1*/
 					}
-//line gamma.go:49:30000
 				}
-//line gamma.go:47:30000
-				x5 = t232
-//line gamma.go:48:30000
-				e2 = 0
-//line gamma.go:49:30000
+				/*line gamma.go:47:30000*/ x5 = t232
+				/*line gamma.go:48:30000*/ e2 = 0 /*line quern_gen.go:1687:1*/
 			}
-//line gamma.go:73:30000
-			y := x5
-//line gamma.go:74:30000
-			ey := e2
-//line gamma.go:74:30000
-			t9 := ex - ey
-//line gamma.go:74:30000
-			result09 := quernFunc1FillBeta_float32(t9)
-//line gamma.go:75:30000
-			result010 := 1 / (1 + float64(y/x4*result09))
-//line gamma.go:87:30000
-			dst[i] = float32(result010)
-//line gamma.go:88:30000
-		}
-//line gamma.go:89:30000
-	}
-//line gamma.go:90:30000
-}
-
-// quernFunc1FillBeta_float32 is random.exp64.
-//
-//line quern_gen.go:3269:1
-func quernFunc1FillBeta_float32(x float64) float64 {
-//line arithmetic.go:130:40000
-	if x > 709.782712893384 {
-//line arithmetic.go:131:40000
-		result0 := math.Inf(1)
-//line arithmetic.go:132:40000
-		return result0
-//line arithmetic.go:133:40000
-	}
-//line arithmetic.go:133:40000
-	if !(x >= -708.3964185322641) {
-//line arithmetic.go:134:40000
-		return 0
-//line arithmetic.go:135:40000
-	}
-//line arithmetic.go:136:40000
-	k := math.RoundToEven(float64(x * 1.4426950408889634))
-//line arithmetic.go:137:40000
-	r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
-//line arithmetic.go:138:40000
-	p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
-//line arithmetic.go:139:40000
-	p = float64(r2*p) + 2.7557268480310024e-06
-//line arithmetic.go:140:40000
-	p = float64(r2*p) + 2.4801521322368692e-05
-//line arithmetic.go:141:40000
-	p = float64(r2*p) + 0.00019841269863040545
-//line arithmetic.go:142:40000
-	p = float64(r2*p) + 0.0013888888917196719
-//line arithmetic.go:143:40000
-	p = float64(r2*p) + 0.008333333333330065
-//line arithmetic.go:144:40000
-	p = float64(r2*p) + 0.041666666666624164
-//line arithmetic.go:145:40000
-	p = float64(r2*p) + 0.16666666666666669
-//line arithmetic.go:146:40000
-	p = float64(r2*p) + 0.5000000000000001
-//line arithmetic.go:147:40000
-	y := 1 + (r2 + float64(float64(r2*r2)*p))
-//line arithmetic.go:149:40000
-	half := host.Int64[int64](k) >> 1
-//line arithmetic.go:150:40000
-	y *= math.Float64frombits(uint64(half+1023) << 52)
-//line arithmetic.go:151:40000
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52)
-//line arithmetic.go:152:40000
-}
-
-//line quern_gen.go:3318:1
-func quernPlainFillBeta_float64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[gamma](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_fillBeta_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostFillBeta_float64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	a := host.Value[gamma](r, 1)
-	b := host.Value[gamma](r, 2)
-	dst := host.Slice[float64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	t23 := a.D
-	t232 := b.D
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBeta_float64(r, base, dst, src, a, t23, b, t232, width)
-			}
+			/*line gamma.go:73:30000*/ y := x5
+			/*line gamma.go:74:30000*/ ey := e2
+			/*line gamma.go:74:30000*/ t9 := ex - ey
+			/*line gamma.go:74:30000*/ result09 := quernFunc1FillBeta[T](t9)
+			/*line gamma.go:75:30000*/ result010 := 1 / (1 + float64(y/x4*result09))
+			/*line gamma.go:87:30000*/ dst[i] = T(result010) /*line quern_gen.go:1694:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1FillBeta_float64(r *host.Run, base int, dst []float64, src Source, a gamma, t23 float64, b gamma, t232 float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(dst)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(dst)-base {
-			row := dst[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				t22 := src.Offset + uint64(i)
-//line gamma.go:72:30000
-				var part uint32
-//line gamma.go:73:30000
-				var x float64
-//line gamma.go:74:30000
-				var e float64
-//line gamma.go:75:30000
-			block3:
-//line gamma.go:76:30000
-				switch {
-//line gamma.go:77:30000
-				default:
-//line gamma.go:33:30000
-					for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-						if r.Halted() {
-//line gamma.go:33:30000
-							r.Halt()
-//line gamma.go:34:30000
-						}
-//line gamma.go:34:30000
-						t2 := part
-//line gamma.go:34:30000
-						a2, b2 := src.group64(t22, t2)
-//line gamma.go:34:30000
-						x2, _ := normals64(a2, b2)
-//line gamma.go:35:30000
-						n := x2
-//line gamma.go:35:30000
-						t8 := part + 1
-//line gamma.go:35:30000
-						a3, b3 := src.group64(t22, t8)
-//line gamma.go:36:30000
-						a4 := a3
-//line gamma.go:37
-						b4 := b3
-//line gamma.go:36:30000
-						v := 1 + float64(a.C*n)
-//line gamma.go:37
-						if v <= 0 {
-							continue
-						}
-						v = float64(v*v) * v
-//line gamma.go:41:30000
-						t11 := a4
-//line gamma.go:41:30000
-						result0 := open64(t11)
-//line gamma.go:42:30000
-						t13 := result0
-//line gamma.go:43:30000
-						t14 := float64(n * n)
-//line gamma.go:44:30000
-						u := t13
-//line gamma.go:45:30000
-						n2 := t14
-//line gamma.go:42:30000
-						x3 := a.D * v
-//line gamma.go:43:30000
-						t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-						if !t19 {
-//line gamma.go:45:30000
-							t15 := u
-//line gamma.go:43:30000
-							result02 := log64(t15)
-//line gamma.go:44:30000
-							t17 := v
-//line gamma.go:43:30000
-							result03 := log64(t17)
-//line gamma.go:44:30000
-							t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
-//line gamma.go:45:30000
-						}
-//line gamma.go:46:30000
-						if t19 {
-//line gamma.go:44:30000
-							t20 := x3
-//line gamma.go:45:30000
-							t21 := b4
-//line gamma.go:44:30000
-							result04 := exponential64(t21)
-//line gamma.go:45:30000
-							x = t20
-//line gamma.go:46:30000
-							e = a.Inverse * result04
-//line gamma.go:47:30000
-							break block3
-//line gamma.go:48:30000
-						}
-//line gamma.go:49:30000
-					}
-//line gamma.go:47:30000
-					x = t23
-//line gamma.go:48:30000
-					e = 0
-//line gamma.go:49:30000
-				}
-//line gamma.go:72:30000
-				x4 := x
-//line gamma.go:73:30000
-				ex := e
-//line gamma.go:73:30000
-				var part2 uint32 = 32768
-//line gamma.go:74:30000
-				var x5 float64
-//line gamma.go:75:30000
-				var e2 float64
-//line gamma.go:76:30000
-			block4:
-//line gamma.go:77:30000
-				switch {
-//line gamma.go:78:30000
-				default:
-//line gamma.go:33:30000
-					for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-//line gamma.go:34:30000
-						if r.Halted() {
-//line gamma.go:33:30000
-							r.Halt()
-//line gamma.go:34:30000
-						}
-//line gamma.go:34:30000
-						t24 := part2
-//line gamma.go:34:30000
-						a5, b5 := src.group64(t22, t24)
-//line gamma.go:34:30000
-						x6, _ := normals64(a5, b5)
-//line gamma.go:35:30000
-						n3 := x6
-//line gamma.go:35:30000
-						t82 := part2 + 1
-//line gamma.go:35:30000
-						a6, b6 := src.group64(t22, t82)
-//line gamma.go:36:30000
-						a7 := a6
-//line gamma.go:37
-						b7 := b6
-//line gamma.go:36:30000
-						v2 := 1 + float64(b.C*n3)
-//line gamma.go:37
-						if v2 <= 0 {
-							continue
-						}
-						v2 = float64(v2*v2) * v2
-//line gamma.go:41:30000
-						t112 := a7
-//line gamma.go:41:30000
-						result05 := open64(t112)
-//line gamma.go:42:30000
-						t132 := result05
-//line gamma.go:43:30000
-						t142 := float64(n3 * n3)
-//line gamma.go:44:30000
-						u2 := t132
-//line gamma.go:45:30000
-						n22 := t142
-//line gamma.go:42:30000
-						x7 := b.D * v2
-//line gamma.go:43:30000
-						t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
-//line gamma.go:44:30000
-						if !t192 {
-//line gamma.go:45:30000
-							t152 := u2
-//line gamma.go:43:30000
-							result06 := log64(t152)
-//line gamma.go:44:30000
-							t172 := v2
-//line gamma.go:43:30000
-							result07 := log64(t172)
-//line gamma.go:44:30000
-							t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
-//line gamma.go:45:30000
-						}
-//line gamma.go:46:30000
-						if t192 {
-//line gamma.go:44:30000
-							t202 := x7
-//line gamma.go:45:30000
-							t212 := b7
-//line gamma.go:44:30000
-							result08 := exponential64(t212)
-//line gamma.go:45:30000
-							x5 = t202
-//line gamma.go:46:30000
-							e2 = b.Inverse * result08
-//line gamma.go:47:30000
-							break block4
-//line gamma.go:48:30000
-						}
-//line gamma.go:49:30000
-					}
-//line gamma.go:47:30000
-					x5 = t232
-//line gamma.go:48:30000
-					e2 = 0
-//line gamma.go:49:30000
-				}
-//line gamma.go:73:30000
-				y := x5
-//line gamma.go:74:30000
-				ey := e2
-//line gamma.go:74:30000
-				t9 := ex - ey
-//line gamma.go:74:30000
-				result09 := quernFunc1FillBeta_float64(t9)
-//line gamma.go:75:30000
-				result010 := 1 / (1 + float64(y/x4*result09))
-//line gamma.go:87:30000
-				row[threadX] = float64(result010)
-//line gamma.go:88:30000
-			}
-//line gamma.go:89:30000
-			return
-//line gamma.go:90:30000
-		}
-//line gamma.go:91:30000
+// quernFunc1FillBeta is random.exp64.
+func quernFunc1FillBeta[T float32 | float64](x float64) float64 {
+	/*line arithmetic.go:130:40000*/ if x > 709.782712893384 {
+		/*line arithmetic.go:131:40000*/ result0 := math.Inf(1)
+		/*line arithmetic.go:132:40000*/ return result0 /*line quern_gen.go:1703:1*/
 	}
-//line gamma.go:92:30000
-	for threadX := range width {
-//line gamma.go:93:30000
-		r.ThreadIdx.X = threadX
-//line gamma.go:94:30000
-		i := base + threadX
-//line gamma.go:95:30000
-		t22 := src.Offset + uint64(i)
-//line gamma.go:86:30000
-		if i < len(dst) {
-//line gamma.go:72:30000
-			var part uint32
-//line gamma.go:73:30000
-			var x float64
-//line gamma.go:74:30000
-			var e float64
-//line gamma.go:75:30000
-		block:
-//line gamma.go:76:30000
-			switch {
-//line gamma.go:77:30000
-			default:
-//line gamma.go:33:30000
-				for end := part + 16384; part < end; part += 2 {
-//line gamma.go:34:30000
-					if r.Halted() {
-//line gamma.go:33:30000
-						r.Halt()
-//line gamma.go:34:30000
-					}
-//line gamma.go:34:30000
-					t2 := part
-//line gamma.go:34:30000
-					a2, b2 := src.group64(t22, t2)
-//line gamma.go:34:30000
-					x2, _ := normals64(a2, b2)
-//line gamma.go:35:30000
-					n := x2
-//line gamma.go:35:30000
-					t8 := part + 1
-//line gamma.go:35:30000
-					a3, b3 := src.group64(t22, t8)
-//line gamma.go:36:30000
-					a4 := a3
-//line gamma.go:37
-					b4 := b3
-//line gamma.go:36:30000
-					v := 1 + float64(a.C*n)
-//line gamma.go:37
-					if v <= 0 {
-						continue
-					}
-					v = float64(v*v) * v
-//line gamma.go:41:30000
-					t11 := a4
-//line gamma.go:41:30000
-					result0 := open64(t11)
-//line gamma.go:42:30000
-					t13 := result0
-//line gamma.go:43:30000
-					t14 := float64(n * n)
-//line gamma.go:44:30000
-					u := t13
-//line gamma.go:45:30000
-					n2 := t14
-//line gamma.go:42:30000
-					x3 := a.D * v
-//line gamma.go:43:30000
-					t19 := u < 1-float64(float64(0.0331*n2)*n2)
-//line gamma.go:44:30000
-					if !t19 {
-//line gamma.go:45:30000
-						t15 := u
-//line gamma.go:43:30000
-						result02 := log64(t15)
-//line gamma.go:44:30000
-						t17 := v
-//line gamma.go:43:30000
-						result03 := log64(t17)
-//line gamma.go:44:30000
-						t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
-//line gamma.go:45:30000
-					}
-//line gamma.go:46:30000
-					if t19 {
-//line gamma.go:44:30000
-						t20 := x3
-//line gamma.go:45:30000
-						t21 := b4
-//line gamma.go:44:30000
-						result04 := exponential64(t21)
-//line gamma.go:45:30000
-						x = t20
-//line gamma.go:46:30000
-						e = a.Inverse * result04
-//line gamma.go:47:30000
-						break block
-//line gamma.go:48:30000
-					}
-//line gamma.go:49:30000
-				}
-//line gamma.go:47:30000
-				x = t23
-//line gamma.go:48:30000
-				e = 0
-//line gamma.go:49:30000
-			}
-//line gamma.go:72:30000
-			x4 := x
-//line gamma.go:73:30000
-			ex := e
-//line gamma.go:73:30000
-			var part2 uint32 = 32768
-//line gamma.go:74:30000
-			var x5 float64
-//line gamma.go:75:30000
-			var e2 float64
-//line gamma.go:76:30000
-		block2:
-//line gamma.go:77:30000
-			switch {
-//line gamma.go:78:30000
-			default:
-//line gamma.go:33:30000
-				for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-//line gamma.go:34:30000
-					if r.Halted() {
-//line gamma.go:33:30000
-						r.Halt()
-//line gamma.go:34:30000
-					}
-//line gamma.go:34:30000
-					t24 := part2
-//line gamma.go:34:30000
-					a5, b5 := src.group64(t22, t24)
-//line gamma.go:34:30000
-					x6, _ := normals64(a5, b5)
-//line gamma.go:35:30000
-					n3 := x6
-//line gamma.go:35:30000
-					t82 := part2 + 1
-//line gamma.go:35:30000
-					a6, b6 := src.group64(t22, t82)
-//line gamma.go:36:30000
-					a7 := a6
-//line gamma.go:37
-					b7 := b6
-//line gamma.go:36:30000
-					v2 := 1 + float64(b.C*n3)
-//line gamma.go:37
-					if v2 <= 0 {
-						continue
-					}
-					v2 = float64(v2*v2) * v2
-//line gamma.go:41:30000
-					t112 := a7
-//line gamma.go:41:30000
-					result05 := open64(t112)
-//line gamma.go:42:30000
-					t132 := result05
-//line gamma.go:43:30000
-					t142 := float64(n3 * n3)
-//line gamma.go:44:30000
-					u2 := t132
-//line gamma.go:45:30000
-					n22 := t142
-//line gamma.go:42:30000
-					x7 := b.D * v2
-//line gamma.go:43:30000
-					t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
-//line gamma.go:44:30000
-					if !t192 {
-//line gamma.go:45:30000
-						t152 := u2
-//line gamma.go:43:30000
-						result06 := log64(t152)
-//line gamma.go:44:30000
-						t172 := v2
-//line gamma.go:43:30000
-						result07 := log64(t172)
-//line gamma.go:44:30000
-						t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
-//line gamma.go:45:30000
-					}
-//line gamma.go:46:30000
-					if t192 {
-//line gamma.go:44:30000
-						t202 := x7
-//line gamma.go:45:30000
-						t212 := b7
-//line gamma.go:44:30000
-						result08 := exponential64(t212)
-//line gamma.go:45:30000
-						x5 = t202
-//line gamma.go:46:30000
-						e2 = b.Inverse * result08
-//line gamma.go:47:30000
-						break block2
-//line gamma.go:48:30000
-					}
-//line gamma.go:49:30000
-				}
-//line gamma.go:47:30000
-				x5 = t232
-//line gamma.go:48:30000
-				e2 = 0
-//line gamma.go:49:30000
-			}
-//line gamma.go:73:30000
-			y := x5
-//line gamma.go:74:30000
-			ey := e2
-//line gamma.go:74:30000
-			t9 := ex - ey
-//line gamma.go:74:30000
-			result09 := quernFunc1FillBeta_float64(t9)
-//line gamma.go:75:30000
-			result010 := 1 / (1 + float64(y/x4*result09))
-//line gamma.go:87:30000
-			dst[i] = float64(result010)
-//line gamma.go:88:30000
-		}
-//line gamma.go:89:30000
+	/*line arithmetic.go:133:40000*/ if !(x >= -708.3964185322641) {
+		/*line arithmetic.go:134:40000*/ return 0 /*line quern_gen.go:1706:1*/
 	}
-//line gamma.go:90:30000
+	/*line arithmetic.go:136:40000*/ k := math.RoundToEven(float64(x * 1.4426950408889634))
+	/*line arithmetic.go:137:40000*/ r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
+	/*line arithmetic.go:138:40000*/ p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
+	/*line arithmetic.go:139:40000*/ p = float64(r2*p) + 2.7557268480310024e-06
+	/*line arithmetic.go:140:40000*/ p = float64(r2*p) + 2.4801521322368692e-05
+	/*line arithmetic.go:141:40000*/ p = float64(r2*p) + 0.00019841269863040545
+	/*line arithmetic.go:142:40000*/ p = float64(r2*p) + 0.0013888888917196719
+	/*line arithmetic.go:143:40000*/ p = float64(r2*p) + 0.008333333333330065
+	/*line arithmetic.go:144:40000*/ p = float64(r2*p) + 0.041666666666624164
+	/*line arithmetic.go:145:40000*/ p = float64(r2*p) + 0.16666666666666669
+	/*line arithmetic.go:146:40000*/ p = float64(r2*p) + 0.5000000000000001
+	/*line arithmetic.go:147:40000*/ y := 1 + (r2 + float64(float64(r2*r2)*p))
+	/*line arithmetic.go:149:40000*/ half := host.Int64[int64](k) >> 1
+	/*line arithmetic.go:150:40000*/ y *= math.Float64frombits(uint64(half+1023) << 52)
+	/*line arithmetic.go:151:40000*/ return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1722:1*/
 }
 
-// quernFunc1FillBeta_float64 is random.exp64.
-//
-//line quern_gen.go:3806:1
-func quernFunc1FillBeta_float64(x float64) float64 {
-//line arithmetic.go:130:40000
-	if x > 709.782712893384 {
-//line arithmetic.go:131:40000
-		result0 := math.Inf(1)
-//line arithmetic.go:132:40000
-		return result0
-//line arithmetic.go:133:40000
-	}
-//line arithmetic.go:133:40000
-	if !(x >= -708.3964185322641) {
-//line arithmetic.go:134:40000
-		return 0
-//line arithmetic.go:135:40000
-	}
-//line arithmetic.go:136:40000
-	k := math.RoundToEven(float64(x * 1.4426950408889634))
-//line arithmetic.go:137:40000
-	r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
-//line arithmetic.go:138:40000
-	p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
-//line arithmetic.go:139:40000
-	p = float64(r2*p) + 2.7557268480310024e-06
-//line arithmetic.go:140:40000
-	p = float64(r2*p) + 2.4801521322368692e-05
-//line arithmetic.go:141:40000
-	p = float64(r2*p) + 0.00019841269863040545
-//line arithmetic.go:142:40000
-	p = float64(r2*p) + 0.0013888888917196719
-//line arithmetic.go:143:40000
-	p = float64(r2*p) + 0.008333333333330065
-//line arithmetic.go:144:40000
-	p = float64(r2*p) + 0.041666666666624164
-//line arithmetic.go:145:40000
-	p = float64(r2*p) + 0.16666666666666669
-//line arithmetic.go:146:40000
-	p = float64(r2*p) + 0.5000000000000001
-//line arithmetic.go:147:40000
-	y := 1 + (r2 + float64(float64(r2*r2)*p))
-//line arithmetic.go:149:40000
-	half := host.Int64[int64](k) >> 1
-//line arithmetic.go:150:40000
-	y *= math.Float64frombits(uint64(half+1023) << 52)
-//line arithmetic.go:151:40000
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52)
-//line arithmetic.go:152:40000
-}
-
-//line quern_gen.go:3855:1
 func quernPlainFillIntegers32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Slice[uint32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_fillIntegers32(t, v0, v1, v2, v3, v4) })
@@ -3887,7 +1757,7 @@ func quernHostFillIntegers32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillIntegers32(r *host.Run, base, shift int, dst []uint32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, src Source, n, low uint32, width int) {
+func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, src Source, n uint32, low uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3895,15 +1765,11 @@ func quernRow1FillIntegers32(r *host.Run, base, shift int, dst []uint32, size ui
 		t1111 := t3 + 1
 		t15 := t3 + 2
 		t19 := t3 + 3
-//line integers.go:12
-		if 4*i-shift < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line integers.go:12*/ if 4*i-shift < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -3914,20 +1780,14 @@ func quernRow1FillIntegers32(r *host.Run, base, shift int, dst []uint32, size ui
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -3986,19 +1846,12 @@ func quernRow1FillIntegers32(r *host.Run, base, shift int, dst []uint32, size ui
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -4090,46 +1943,32 @@ func quernRow1FillIntegers32(r *host.Run, base, shift int, dst []uint32, size ui
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line integers.go:13
-			t2_02 := result0_03
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line integers.go:13*/ t2_02 := result0_03
 			t2_12 := result0_13
 			t2_2 := result0_23
 			t2_3 := result0_33
 			w_0 := t2_02
 			w_1 := t2_12
 			w_2 := t2_2
-//line integers.go:20:50000
-			w_3 := t2_3
-//line integers.go:15
-			t811 := w_0
-//line integers.go:15
-			result0 := src.within32(t3, t811, n)
+			/*line integers.go:20:50000*/ w_3 := t2_3
+			/*line integers.go:15*/ t811 := w_0
+			/*line integers.go:15*/ result0 := src.within32(t3, t811, n)
 			t1212 := w_1
-//line integers.go:15
-			result02 := src.within32(t1111, t1212, n)
+			/*line integers.go:15*/ result02 := src.within32(t1111, t1212, n)
 			t16 := w_2
-//line integers.go:16
-			result03 := src.within32(t15, t16, n)
+			/*line integers.go:16*/ result03 := src.within32(t15, t16, n)
 			t20 := w_3
-//line integers.go:16
-			result04 := src.within32(t19, t20, n)
-//line integers.go:14
-			t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
-//line integers.go:14
-			store4[uint32](dst, i, shift, t23)
+			/*line integers.go:16*/ result04 := src.within32(t19, t20, n)
+			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
+			/*line integers.go:14*/ store4[uint32](dst, i, shift, t23)
 		}
-	}
+	} /*line quern_gen.go:1969:1*/
 }
 
-//line quern_gen.go:4133:1
 func quernHostFillIntegers32_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	low := host.Value[uint32](r, 2)
@@ -4160,7 +1999,7 @@ func quernHostFillIntegers32_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillIntegers32_shift_0(r *host.Run, base, shift2 int, dst []uint32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, src Source, n, low uint32, width int) {
+func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, src Source, n uint32, low uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4168,15 +2007,11 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base, shift2 int, dst []uint32
 		t1111 := t3 + 1
 		t15 := t3 + 2
 		t19 := t3 + 3
-//line integers.go:12
-		if 4*i-shift2 < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line integers.go:12*/ if 4*i-shift2 < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -4187,20 +2022,14 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base, shift2 int, dst []uint32
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -4259,19 +2088,12 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base, shift2 int, dst []uint32
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -4363,46 +2185,32 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base, shift2 int, dst []uint32
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line integers.go:13
-			t2_02 := result0_03
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line integers.go:13*/ t2_02 := result0_03
 			t2_12 := result0_13
 			t2_2 := result0_23
 			t2_3 := result0_33
 			w_0 := t2_02
 			w_1 := t2_12
 			w_2 := t2_2
-//line integers.go:20:50000
-			w_3 := t2_3
-//line integers.go:15
-			t811 := w_0
-//line integers.go:15
-			result0 := src.within32(t3, t811, n)
+			/*line integers.go:20:50000*/ w_3 := t2_3
+			/*line integers.go:15*/ t811 := w_0
+			/*line integers.go:15*/ result0 := src.within32(t3, t811, n)
 			t1212 := w_1
-//line integers.go:15
-			result02 := src.within32(t1111, t1212, n)
+			/*line integers.go:15*/ result02 := src.within32(t1111, t1212, n)
 			t16 := w_2
-//line integers.go:16
-			result03 := src.within32(t15, t16, n)
+			/*line integers.go:16*/ result03 := src.within32(t15, t16, n)
 			t20 := w_3
-//line integers.go:16
-			result04 := src.within32(t19, t20, n)
-//line integers.go:14
-			t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
-//line integers.go:14
-			store4[uint32](dst, i, shift2, t23)
+			/*line integers.go:16*/ result04 := src.within32(t19, t20, n)
+			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
+			/*line integers.go:14*/ store4[uint32](dst, i, shift2, t23)
 		}
-	}
+	} /*line quern_gen.go:2211:1*/
 }
 
-//line quern_gen.go:4406:1
 func quernPlainFillIntegers64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[uint64](r, 2), host.Value[uint64](r, 3), host.Slice[uint64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_fillIntegers64(t, v0, v1, v2, v3, v4) })
@@ -4431,40 +2239,30 @@ func quernHostFillIntegers64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillIntegers64(r *host.Run, base, shift int, dst []uint64, size uint64, src Source, n, low uint64, width int) {
+func quernRow1FillIntegers64(r *host.Run, base int, shift int, dst []uint64, size uint64, src Source, n uint64, low uint64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		first := src.Offset&^1 + 2*uint64(i)
 		t11 := first + 1
-//line integers.go:23:50000
-		if 2*i-shift < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line integers.go:23:50000*/ if 2*i-shift < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line integers.go:24:50000
-			a3 := a2
-//line integers.go:25:50000
-			b3 := b2
-//line integers.go:26
-			t7 := a3
-//line integers.go:26
-			result0 := src.within64(first, t7, n)
+			/*line integers.go:24:50000*/ a3 := a2
+			/*line integers.go:25:50000*/ b3 := b2
+			/*line integers.go:26*/ t7 := a3
+			/*line integers.go:26*/ result0 := src.within64(first, t7, n)
 			t10 := low + result0
 			t12 := b3
-//line integers.go:26
-			result02 := src.within64(t11, t12, n)
+			/*line integers.go:26*/ result02 := src.within64(t11, t12, n)
 			t15 := low + result02
-//line integers.go:26
-			store2[uint64](dst, i, shift, t10, t15)
+			/*line integers.go:26*/ store2[uint64](dst, i, shift, t10, t15)
 		}
-	}
+	} /*line quern_gen.go:2263:1*/
 }
 
-//line quern_gen.go:4468:1
 func quernHostFillIntegers64_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	low := host.Value[uint64](r, 2)
@@ -4488,40 +2286,30 @@ func quernHostFillIntegers64_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillIntegers64_shift_0(r *host.Run, base, shift2 int, dst []uint64, size uint64, src Source, n, low uint64, width int) {
+func quernRow1FillIntegers64_shift_0(r *host.Run, base int, shift2 int, dst []uint64, size uint64, src Source, n uint64, low uint64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		first := src.Offset&^1 + 2*uint64(i)
 		t11 := first + 1
-//line integers.go:23:50000
-		if 2*i-shift2 < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line integers.go:23:50000*/ if 2*i-shift2 < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line integers.go:24:50000
-			a3 := a2
-//line integers.go:25:50000
-			b3 := b2
-//line integers.go:26
-			t7 := a3
-//line integers.go:26
-			result0 := src.within64(first, t7, n)
+			/*line integers.go:24:50000*/ a3 := a2
+			/*line integers.go:25:50000*/ b3 := b2
+			/*line integers.go:26*/ t7 := a3
+			/*line integers.go:26*/ result0 := src.within64(first, t7, n)
 			t10 := low + result0
 			t12 := b3
-//line integers.go:26
-			result02 := src.within64(t11, t12, n)
+			/*line integers.go:26*/ result02 := src.within64(t11, t12, n)
 			t15 := low + result02
-//line integers.go:26
-			store2[uint64](dst, i, shift2, t10, t15)
+			/*line integers.go:26*/ store2[uint64](dst, i, shift2, t10, t15)
 		}
-	}
+	} /*line quern_gen.go:2310:1*/
 }
 
-//line quern_gen.go:4525:1
 func quernPlainFillBernoulli(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[chance](r, 2), host.Slice[bool](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_fillBernoulli(t, v0, v1, v2, v3) })
@@ -4556,7 +2344,7 @@ func quernHostFillBernoulli(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillBernoulli(r *host.Run, base, shift int, dst []bool, size uint64, c2, t1_2, t1_3, t2_0, t2_1, c4, c5 uint32, c chance, src Source, width int) {
+func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size uint64, c2 uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c4 uint32, c5 uint32, c chance, src Source, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4564,15 +2352,11 @@ func quernRow1FillBernoulli(r *host.Run, base, shift int, dst []bool, size uint6
 		t1212 := t3 + 1
 		t16 := t3 + 2
 		t20 := t3 + 3
-//line integers.go:108:50000
-		if 4*i-shift < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line integers.go:108:50000*/ if 4*i-shift < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c2<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -4583,20 +2367,14 @@ func quernRow1FillBernoulli(r *host.Run, base, shift int, dst []bool, size uint6
 			t7 := a
 			hi0 := uint32(uint64(c4) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c3
-//line source.go:53
-			hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c3
+			/*line source.go:53*/ hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c3 = t11
 			d = t122
@@ -4655,19 +2433,12 @@ func quernRow1FillBernoulli(r *host.Run, base, shift int, dst []bool, size uint6
 			lo05 := t75 * 3528531795
 			t85 := c3
 			hi15 := uint32(uint64(c5) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c3 = t115
 			d = t126
@@ -4759,58 +2530,32 @@ func quernRow1FillBernoulli(r *host.Run, base, shift int, dst []bool, size uint6
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line integers.go:109:50000
-			t2_02 := result0_03
-//line integers.go:110:50000
-			t2_12 := result0_13
-//line integers.go:111:50000
-			t2_2 := result0_23
-//line integers.go:112:50000
-			t2_3 := result0_33
-//line integers.go:113:50000
-			w_0 := t2_02
-//line integers.go:114:50000
-			w_1 := t2_12
-//line integers.go:115:50000
-			w_2 := t2_2
-//line integers.go:116:50000
-			w_3 := t2_3
-//line integers.go:111:50000
-			t911 := w_0
-//line integers.go:111:50000
-			result0 := c.holds(src, t3, t911)
-//line integers.go:112:50000
-			t13 := w_1
-//line integers.go:111:50000
-			result02 := c.holds(src, t1212, t13)
-//line integers.go:112:50000
-			t17 := w_2
-//line integers.go:111:50000
-			result03 := c.holds(src, t16, t17)
-//line integers.go:112:50000
-			t21 := w_3
-//line integers.go:111:50000
-			result04 := c.holds(src, t20, t21)
-//line integers.go:110:50000
-			t23 := [4]bool{result0, result02, result03, result04}
-//line integers.go:110:50000
-			store4[bool](dst, i, shift, t23)
-//line integers.go:111:50000
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line integers.go:109:50000*/ t2_02 := result0_03
+			/*line integers.go:110:50000*/ t2_12 := result0_13
+			/*line integers.go:111:50000*/ t2_2 := result0_23
+			/*line integers.go:112:50000*/ t2_3 := result0_33
+			/*line integers.go:113:50000*/ w_0 := t2_02
+			/*line integers.go:114:50000*/ w_1 := t2_12
+			/*line integers.go:115:50000*/ w_2 := t2_2
+			/*line integers.go:116:50000*/ w_3 := t2_3
+			/*line integers.go:111:50000*/ t911 := w_0
+			/*line integers.go:111:50000*/ result0 := c.holds(src, t3, t911)
+			/*line integers.go:112:50000*/ t13 := w_1
+			/*line integers.go:111:50000*/ result02 := c.holds(src, t1212, t13)
+			/*line integers.go:112:50000*/ t17 := w_2
+			/*line integers.go:111:50000*/ result03 := c.holds(src, t16, t17)
+			/*line integers.go:112:50000*/ t21 := w_3
+			/*line integers.go:111:50000*/ result04 := c.holds(src, t20, t21)
+			/*line integers.go:110:50000*/ t23 := [4]bool{result0, result02, result03, result04}
+			/*line integers.go:110:50000*/ store4[bool](dst, i, shift, t23) /*line quern_gen.go:2554:1*/
 		}
-//line integers.go:112:50000
 	}
-//line integers.go:113:50000
 }
 
-//line quern_gen.go:4814:1
 func quernHostFillBernoulli_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	c := host.Value[chance](r, 2)
@@ -4840,7 +2585,7 @@ func quernHostFillBernoulli_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillBernoulli_shift_0(r *host.Run, base, shift2 int, dst []bool, size uint64, c2, t1_2, t1_3, t2_0, t2_1, c4, c5 uint32, c chance, src Source, width int) {
+func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []bool, size uint64, c2 uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c4 uint32, c5 uint32, c chance, src Source, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4848,15 +2593,11 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base, shift2 int, dst []bool, s
 		t1212 := t3 + 1
 		t16 := t3 + 2
 		t20 := t3 + 3
-//line integers.go:108:50000
-		if 4*i-shift2 < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line integers.go:108:50000*/ if 4*i-shift2 < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c2<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -4867,20 +2608,14 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base, shift2 int, dst []bool, s
 			t7 := a
 			hi0 := uint32(uint64(c4) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c3
-//line source.go:53
-			hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c3
+			/*line source.go:53*/ hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c3 = t11
 			d = t122
@@ -4939,19 +2674,12 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base, shift2 int, dst []bool, s
 			lo05 := t75 * 3528531795
 			t85 := c3
 			hi15 := uint32(uint64(c5) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c3 = t115
 			d = t126
@@ -5043,58 +2771,32 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base, shift2 int, dst []bool, s
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line integers.go:109:50000
-			t2_02 := result0_03
-//line integers.go:110:50000
-			t2_12 := result0_13
-//line integers.go:111:50000
-			t2_2 := result0_23
-//line integers.go:112:50000
-			t2_3 := result0_33
-//line integers.go:113:50000
-			w_0 := t2_02
-//line integers.go:114:50000
-			w_1 := t2_12
-//line integers.go:115:50000
-			w_2 := t2_2
-//line integers.go:116:50000
-			w_3 := t2_3
-//line integers.go:111:50000
-			t911 := w_0
-//line integers.go:111:50000
-			result0 := c.holds(src, t3, t911)
-//line integers.go:112:50000
-			t13 := w_1
-//line integers.go:111:50000
-			result02 := c.holds(src, t1212, t13)
-//line integers.go:112:50000
-			t17 := w_2
-//line integers.go:111:50000
-			result03 := c.holds(src, t16, t17)
-//line integers.go:112:50000
-			t21 := w_3
-//line integers.go:111:50000
-			result04 := c.holds(src, t20, t21)
-//line integers.go:110:50000
-			t23 := [4]bool{result0, result02, result03, result04}
-//line integers.go:110:50000
-			store4[bool](dst, i, shift2, t23)
-//line integers.go:111:50000
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line integers.go:109:50000*/ t2_02 := result0_03
+			/*line integers.go:110:50000*/ t2_12 := result0_13
+			/*line integers.go:111:50000*/ t2_2 := result0_23
+			/*line integers.go:112:50000*/ t2_3 := result0_33
+			/*line integers.go:113:50000*/ w_0 := t2_02
+			/*line integers.go:114:50000*/ w_1 := t2_12
+			/*line integers.go:115:50000*/ w_2 := t2_2
+			/*line integers.go:116:50000*/ w_3 := t2_3
+			/*line integers.go:111:50000*/ t911 := w_0
+			/*line integers.go:111:50000*/ result0 := c.holds(src, t3, t911)
+			/*line integers.go:112:50000*/ t13 := w_1
+			/*line integers.go:111:50000*/ result02 := c.holds(src, t1212, t13)
+			/*line integers.go:112:50000*/ t17 := w_2
+			/*line integers.go:111:50000*/ result03 := c.holds(src, t16, t17)
+			/*line integers.go:112:50000*/ t21 := w_3
+			/*line integers.go:111:50000*/ result04 := c.holds(src, t20, t21)
+			/*line integers.go:110:50000*/ t23 := [4]bool{result0, result02, result03, result04}
+			/*line integers.go:110:50000*/ store4[bool](dst, i, shift2, t23) /*line quern_gen.go:2795:1*/
 		}
-//line integers.go:112:50000
 	}
-//line integers.go:113:50000
 }
 
-//line quern_gen.go:5098:1
 func quernPlainFillNormal32(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_fillNormal32(t, v0, v1, v2, v3, v4) })
@@ -5130,19 +2832,15 @@ func quernHostFillNormal32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillNormal32(r *host.Run, base, shift int, dst []float32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, mean, deviation float32, width int) {
+func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line normal.go:55:60000
-		if 4*i-shift < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line normal.go:55:60000*/ if 4*i-shift < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -5153,20 +2851,14 @@ func quernRow1FillNormal32(r *host.Run, base, shift int, dst []float32, size uin
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -5225,19 +2917,12 @@ func quernRow1FillNormal32(r *host.Run, base, shift int, dst []float32, size uin
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -5329,54 +3014,30 @@ func quernRow1FillNormal32(r *host.Run, base, shift int, dst []float32, size uin
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line normal.go:56:60000
-			w_0 := result0_03
-//line normal.go:57:60000
-			w_1 := result0_13
-//line normal.go:58:60000
-			w_2 := result0_23
-//line normal.go:59:60000
-			w_3 := result0_33
-//line normal.go:57:60000
-			t22 := w_0
-//line normal.go:58:60000
-			t3 := w_1
-//line normal.go:57:60000
-			x, y := normals32(t22, t3)
-//line normal.go:58:60000
-			a2 := x
-//line normal.go:59:60000
-			b2 := y
-//line normal.go:58:60000
-			t6 := w_2
-//line normal.go:59:60000
-			t711 := w_3
-//line normal.go:58:60000
-			x2, y2 := normals32(t6, t711)
-//line normal.go:59:60000
-			c5 := x2
-//line normal.go:60:60000
-			d2 := y2
-//line normal.go:59:60000
-			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
-//line normal.go:59:60000
-			store4[float32](dst, i, shift, t13)
-//line normal.go:60:60000
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line normal.go:56:60000*/ w_0 := result0_03
+			/*line normal.go:57:60000*/ w_1 := result0_13
+			/*line normal.go:58:60000*/ w_2 := result0_23
+			/*line normal.go:59:60000*/ w_3 := result0_33
+			/*line normal.go:57:60000*/ t22 := w_0
+			/*line normal.go:58:60000*/ t3 := w_1
+			/*line normal.go:57:60000*/ x, y := normals32(t22, t3)
+			/*line normal.go:58:60000*/ a2 := x
+			/*line normal.go:59:60000*/ b2 := y
+			/*line normal.go:58:60000*/ t6 := w_2
+			/*line normal.go:59:60000*/ t711 := w_3
+			/*line normal.go:58:60000*/ x2, y2 := normals32(t6, t711)
+			/*line normal.go:59:60000*/ c5 := x2
+			/*line normal.go:60:60000*/ d2 := y2
+			/*line normal.go:59:60000*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
+			/*line normal.go:59:60000*/ store4[float32](dst, i, shift, t13) /*line quern_gen.go:3036:1*/
 		}
-//line normal.go:61:60000
 	}
-//line normal.go:62:60000
 }
 
-//line quern_gen.go:5380:1
 func quernHostFillNormal32_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	mean := host.Value[float32](r, 2)
@@ -5407,19 +3068,15 @@ func quernHostFillNormal32_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillNormal32_shift_0(r *host.Run, base, shift2 int, dst []float32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, mean, deviation float32, width int) {
+func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line normal.go:55:60000
-		if 4*i-shift2 < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line normal.go:55:60000*/ if 4*i-shift2 < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -5430,20 +3087,14 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base, shift2 int, dst []float32,
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -5502,19 +3153,12 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base, shift2 int, dst []float32,
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -5606,54 +3250,30 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base, shift2 int, dst []float32,
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line normal.go:56:60000
-			w_0 := result0_03
-//line normal.go:57:60000
-			w_1 := result0_13
-//line normal.go:58:60000
-			w_2 := result0_23
-//line normal.go:59:60000
-			w_3 := result0_33
-//line normal.go:57:60000
-			t22 := w_0
-//line normal.go:58:60000
-			t3 := w_1
-//line normal.go:57:60000
-			x, y := normals32(t22, t3)
-//line normal.go:58:60000
-			a2 := x
-//line normal.go:59:60000
-			b2 := y
-//line normal.go:58:60000
-			t6 := w_2
-//line normal.go:59:60000
-			t711 := w_3
-//line normal.go:58:60000
-			x2, y2 := normals32(t6, t711)
-//line normal.go:59:60000
-			c5 := x2
-//line normal.go:60:60000
-			d2 := y2
-//line normal.go:59:60000
-			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
-//line normal.go:59:60000
-			store4[float32](dst, i, shift2, t13)
-//line normal.go:60:60000
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line normal.go:56:60000*/ w_0 := result0_03
+			/*line normal.go:57:60000*/ w_1 := result0_13
+			/*line normal.go:58:60000*/ w_2 := result0_23
+			/*line normal.go:59:60000*/ w_3 := result0_33
+			/*line normal.go:57:60000*/ t22 := w_0
+			/*line normal.go:58:60000*/ t3 := w_1
+			/*line normal.go:57:60000*/ x, y := normals32(t22, t3)
+			/*line normal.go:58:60000*/ a2 := x
+			/*line normal.go:59:60000*/ b2 := y
+			/*line normal.go:58:60000*/ t6 := w_2
+			/*line normal.go:59:60000*/ t711 := w_3
+			/*line normal.go:58:60000*/ x2, y2 := normals32(t6, t711)
+			/*line normal.go:59:60000*/ c5 := x2
+			/*line normal.go:60:60000*/ d2 := y2
+			/*line normal.go:59:60000*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
+			/*line normal.go:59:60000*/ store4[float32](dst, i, shift2, t13) /*line quern_gen.go:3272:1*/
 		}
-//line normal.go:61:60000
 	}
-//line normal.go:62:60000
 }
 
-//line quern_gen.go:5657:1
 func quernPlainFillNormal64(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_fillNormal64(t, v0, v1, v2, v3, v4) })
@@ -5682,38 +3302,25 @@ func quernHostFillNormal64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillNormal64(r *host.Run, base, shift int, dst []float64, size uint64, src Source, mean, deviation float64, width int) {
+func quernRow1FillNormal64(r *host.Run, base int, shift int, dst []float64, size uint64, src Source, mean float64, deviation float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line normal.go:68:60000
-		if 2*i-shift < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line normal.go:68:60000*/ if 2*i-shift < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line normal.go:69:60000
-			x, y := normals64(a2, b2)
-//line normal.go:70:60000
-			x2 := x
-//line normal.go:71:60000
-			y2 := y
-//line normal.go:70:60000
-			t8 := mean + float64(deviation*x2)
-//line normal.go:71:60000
-			t9 := mean + float64(deviation*y2)
-//line normal.go:70:60000
-			store2[float64](dst, i, shift, t8, t9)
-//line normal.go:71:60000
+			/*line normal.go:69:60000*/ x, y := normals64(a2, b2)
+			/*line normal.go:70:60000*/ x2 := x
+			/*line normal.go:71:60000*/ y2 := y
+			/*line normal.go:70:60000*/ t8 := mean + float64(deviation*x2)
+			/*line normal.go:71:60000*/ t9 := mean + float64(deviation*y2)
+			/*line normal.go:70:60000*/ store2[float64](dst, i, shift, t8, t9) /*line quern_gen.go:3319:1*/
 		}
-//line normal.go:72:60000
 	}
-//line normal.go:73:60000
 }
 
-//line quern_gen.go:5717:1
 func quernHostFillNormal64_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	mean := host.Value[float64](r, 2)
@@ -5737,47 +3344,34 @@ func quernHostFillNormal64_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillNormal64_shift_0(r *host.Run, base, shift2 int, dst []float64, size uint64, src Source, mean, deviation float64, width int) {
+func quernRow1FillNormal64_shift_0(r *host.Run, base int, shift2 int, dst []float64, size uint64, src Source, mean float64, deviation float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line normal.go:68:60000
-		if 2*i-shift2 < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line normal.go:68:60000*/ if 2*i-shift2 < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line normal.go:69:60000
-			x, y := normals64(a2, b2)
-//line normal.go:70:60000
-			x2 := x
-//line normal.go:71:60000
-			y2 := y
-//line normal.go:70:60000
-			t8 := mean + float64(deviation*x2)
-//line normal.go:71:60000
-			t9 := mean + float64(deviation*y2)
-//line normal.go:70:60000
-			store2[float64](dst, i, shift2, t8, t9)
-//line normal.go:71:60000
+			/*line normal.go:69:60000*/ x, y := normals64(a2, b2)
+			/*line normal.go:70:60000*/ x2 := x
+			/*line normal.go:71:60000*/ y2 := y
+			/*line normal.go:70:60000*/ t8 := mean + float64(deviation*x2)
+			/*line normal.go:71:60000*/ t9 := mean + float64(deviation*y2)
+			/*line normal.go:70:60000*/ store2[float64](dst, i, shift2, t8, t9) /*line quern_gen.go:3361:1*/
 		}
-//line normal.go:72:60000
 	}
-//line normal.go:73:60000
 }
 
-//line quern_gen.go:5772:1
-func quernPlainFillPermutation_int32(r *host.Run) {
-	v0, v1, v2 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[int32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_fillPermutation_int32(t, v0, v1, v2) })
+func quernPlainFillPermutation[T int32 | int64](r *host.Run) {
+	v0, v1, v2 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { fillPermutation[T](t, v0, v1, v2) })
 }
 
-func quernHostFillPermutation_int32(r *host.Run) {
+func quernHostFillPermutation[T int32 | int64](r *host.Run) {
 	b := host.Value[Bijection](r, 0)
 	first := host.Value[uint64](r, 1)
-	dst := host.Slice[int32](r, 2)
+	dst := host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5788,14 +3382,14 @@ func quernHostFillPermutation_int32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillPermutation_int32(r, base, dst, first, &b, t3, width)
+				quernRow1FillPermutation[T](r, base, dst, first, &b, t3, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillPermutation_int32(r *host.Run, base int, dst []int32, first uint64, b *Bijection, t3 uint32, width int) {
+func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, first uint64, b *Bijection, t3 uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -5807,440 +3401,113 @@ func quernRow1FillPermutation_int32(r *host.Run, base int, dst []int32, first ui
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-//line permutation.go:89:70000
-				i2 := t1
+				/*line permutation.go:89:70000*/ i2 := t1
 //line permutation.go:90:70000
 				var result0 uint64
 //line permutation.go:91:70000
 			block2:
-//line permutation.go:92:70000
-				switch {
+				/*line permutation.go:92:70000*/ switch {
 //line permutation.go:93:70000
 				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
+					/*line permutation.go:57:70000*/ if i2 >= b.n {
+						/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
+						/*line permutation.go:60:70000*/ i2 += b.first
+						/*line permutation.go:61:70000*/ if i2 >= b.n {
+							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3418:1*/
 						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
+						/*line permutation.go:63:70000*/ for {
+							/*line permutation.go:64:70000*/ if r.Halted() {
+								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3422:1*/
 							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
+							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+							/*line permutation.go:66:70000*/ low := t12
+							/*line permutation.go:67:70000*/ high := t2
+							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+								/*line permutation.go:66:70000*/ if r.Halted() {
+									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3430:1*/
 								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
+								/*line permutation.go:66:70000*/ other := turn * 3266489917
+								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68:70000*/ result02 := mixed(t4)
+									/*line permutation.go:69:70000*/ high ^= result02 & b.high
+									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69:70000*/ result03 := mixed(t6)
+									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3439:1*/
 								}
-//line permutation.go:72:70000
 							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
+							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:70000*/ if i2 < b.n {
+								/*line permutation.go:73:70000*/ result0 = i2
+								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3445:1*/
 							}
-//line permutation.go:76:70000
 						}
-//line permutation.go:77:70000
 					}
-//line permutation.go:78:70000
 				}
-//line permutation.go:89:70000
-				row[threadX] = int32(result0)
-//line permutation.go:90:70000
+				/*line permutation.go:89:70000*/ row[threadX] = T(result0) /*line quern_gen.go:3450:1*/
 			}
-//line permutation.go:91:70000
-			return
-//line permutation.go:92:70000
+			/*line permutation.go:91:70000*/ return /*line quern_gen.go:3452:1*/
 		}
-//line permutation.go:93:70000
 	}
-//line permutation.go:94:70000
-	for threadX := range width {
-//line permutation.go:95:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:96:70000
-		i := base + threadX
-//line permutation.go:97:70000
-		t1 := first + uint64(i)
-//line permutation.go:88:70000
-		if i < len(dst) {
-//line permutation.go:89:70000
-			i2 := t1
+	/*line permutation.go:94:70000*/ for threadX := range width {
+		/*line permutation.go:95:70000*/ r.ThreadIdx.X = threadX
+		/*line permutation.go:96:70000*/ i := base + threadX
+		/*line permutation.go:97:70000*/ t1 := first + uint64(i)
+		/*line permutation.go:88:70000*/ if i < len(dst) {
+			/*line permutation.go:89:70000*/ i2 := t1
 //line permutation.go:90:70000
 			var result0 uint64
 //line permutation.go:91:70000
 		block:
-//line permutation.go:92:70000
-			switch {
+			/*line permutation.go:92:70000*/ switch {
 //line permutation.go:93:70000
 			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
+				/*line permutation.go:57:70000*/ if i2 >= b.n {
+					/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
+					/*line permutation.go:60:70000*/ i2 += b.first
+					/*line permutation.go:61:70000*/ if i2 >= b.n {
+						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3474:1*/
 					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
+					/*line permutation.go:63:70000*/ for {
+						/*line permutation.go:64:70000*/ if r.Halted() {
+							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3478:1*/
 						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
+						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+						/*line permutation.go:66:70000*/ low := t12
+						/*line permutation.go:67:70000*/ high := t2
+						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+							/*line permutation.go:66:70000*/ if r.Halted() {
+								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3486:1*/
 							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
+							/*line permutation.go:66:70000*/ other := turn * 3266489917
+							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68:70000*/ result02 := mixed(t4)
+								/*line permutation.go:69:70000*/ high ^= result02 & b.high
+								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69:70000*/ result03 := mixed(t6)
+								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3495:1*/
 							}
-//line permutation.go:72:70000
 						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
+						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:70000*/ if i2 < b.n {
+							/*line permutation.go:73:70000*/ result0 = i2
+							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3501:1*/
 						}
-//line permutation.go:76:70000
 					}
-//line permutation.go:77:70000
 				}
-//line permutation.go:78:70000
 			}
-//line permutation.go:89:70000
-			dst[i] = int32(result0)
-//line permutation.go:90:70000
-		}
-//line permutation.go:91:70000
-	}
-//line permutation.go:92:70000
-}
-
-//line quern_gen.go:6008:1
-func quernPlainFillPermutation_int64(r *host.Run) {
-	v0, v1, v2 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[int64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_fillPermutation_int64(t, v0, v1, v2) })
-}
-
-func quernHostFillPermutation_int64(r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	dst := host.Slice[int64](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	t3 := b.turns
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillPermutation_int64(r, base, dst, first, &b, t3, width)
-			}
+			/*line permutation.go:89:70000*/ dst[i] = T(result0) /*line quern_gen.go:3506:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1FillPermutation_int64(r *host.Run, base int, dst []int64, first uint64, b *Bijection, t3 uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(dst)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(dst)-base {
-			row := dst[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				t1 := first + uint64(i)
-//line permutation.go:89:70000
-				i2 := t1
-//line permutation.go:90:70000
-				var result0 uint64
-//line permutation.go:91:70000
-			block2:
-//line permutation.go:92:70000
-				switch {
-//line permutation.go:93:70000
-				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
-//line permutation.go:59:70000
-					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
-						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
-							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
-								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
-								}
-//line permutation.go:72:70000
-							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
-							}
-//line permutation.go:76:70000
-						}
-//line permutation.go:77:70000
-					}
-//line permutation.go:78:70000
-				}
-//line permutation.go:89:70000
-				row[threadX] = int64(result0)
-//line permutation.go:90:70000
-			}
-//line permutation.go:91:70000
-			return
-//line permutation.go:92:70000
-		}
-//line permutation.go:93:70000
-	}
-//line permutation.go:94:70000
-	for threadX := range width {
-//line permutation.go:95:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:96:70000
-		i := base + threadX
-//line permutation.go:97:70000
-		t1 := first + uint64(i)
-//line permutation.go:88:70000
-		if i < len(dst) {
-//line permutation.go:89:70000
-			i2 := t1
-//line permutation.go:90:70000
-			var result0 uint64
-//line permutation.go:91:70000
-		block:
-//line permutation.go:92:70000
-			switch {
-//line permutation.go:93:70000
-			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
-//line permutation.go:59:70000
-				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
-					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
-						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
-							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
-							}
-//line permutation.go:72:70000
-						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
-						}
-//line permutation.go:76:70000
-					}
-//line permutation.go:77:70000
-				}
-//line permutation.go:78:70000
-			}
-//line permutation.go:89:70000
-			dst[i] = int64(result0)
-//line permutation.go:90:70000
-		}
-//line permutation.go:91:70000
-	}
-//line permutation.go:92:70000
-}
-
-//line quern_gen.go:6244:1
 func quernPlainShuffle8(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_shuffle8(t, v0, v1, v2, v3) })
@@ -6280,216 +3547,119 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-//line permutation.go:116:70000
-				i2 := t1
+				/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 				var result0 uint64
 //line permutation.go:118:70000
 			block2:
-//line permutation.go:119:70000
-				switch {
+				/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
+					/*line permutation.go:57:70000*/ if i2 >= b.n {
+						/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
+						/*line permutation.go:60:70000*/ i2 += b.first
+						/*line permutation.go:61:70000*/ if i2 >= b.n {
+							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3564:1*/
 						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
+						/*line permutation.go:63:70000*/ for {
+							/*line permutation.go:64:70000*/ if r.Halted() {
+								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3568:1*/
 							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
+							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+							/*line permutation.go:66:70000*/ low := t12
+							/*line permutation.go:67:70000*/ high := t2
+							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+								/*line permutation.go:66:70000*/ if r.Halted() {
+									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3576:1*/
 								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
+								/*line permutation.go:66:70000*/ other := turn * 3266489917
+								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68:70000*/ result02 := mixed(t4)
+									/*line permutation.go:69:70000*/ high ^= result02 & b.high
+									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69:70000*/ result03 := mixed(t6)
+									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3585:1*/
 								}
-//line permutation.go:72:70000
 							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
+							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:70000*/ if i2 < b.n {
+								/*line permutation.go:73:70000*/ result0 = i2
+								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3591:1*/
 							}
-//line permutation.go:76:70000
 						}
-//line permutation.go:77:70000
 					}
-//line permutation.go:78:70000
 				}
-//line permutation.go:116:70000
-				at := result0
-//line permutation.go:117:70000
-				if at < uint64(len(from)) {
-//line permutation.go:117:70000
-					row[threadX] = from[int(at)]
-//line permutation.go:118:70000
+				/*line permutation.go:116:70000*/ at := result0
+				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:3598:1*/
 				}
-//line permutation.go:119:70000
 			}
-//line permutation.go:120:70000
-			return
-//line permutation.go:121:70000
+			/*line permutation.go:120:70000*/ return /*line quern_gen.go:3601:1*/
 		}
-//line permutation.go:122:70000
 	}
-//line permutation.go:123:70000
-	for threadX := range width {
-//line permutation.go:124:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:125:70000
-		i := base + threadX
-//line permutation.go:126:70000
-		t1 := first + uint64(i)
-//line permutation.go:115:70000
-		if i < len(dst) {
-//line permutation.go:116:70000
-			i2 := t1
+	/*line permutation.go:123:70000*/ for threadX := range width {
+		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
+		/*line permutation.go:125:70000*/ i := base + threadX
+		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
+		/*line permutation.go:115:70000*/ if i < len(dst) {
+			/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 			var result0 uint64
 //line permutation.go:118:70000
 		block:
-//line permutation.go:119:70000
-			switch {
+			/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
+				/*line permutation.go:57:70000*/ if i2 >= b.n {
+					/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
+					/*line permutation.go:60:70000*/ i2 += b.first
+					/*line permutation.go:61:70000*/ if i2 >= b.n {
+						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3623:1*/
 					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
+					/*line permutation.go:63:70000*/ for {
+						/*line permutation.go:64:70000*/ if r.Halted() {
+							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3627:1*/
 						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
+						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+						/*line permutation.go:66:70000*/ low := t12
+						/*line permutation.go:67:70000*/ high := t2
+						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+							/*line permutation.go:66:70000*/ if r.Halted() {
+								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3635:1*/
 							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
+							/*line permutation.go:66:70000*/ other := turn * 3266489917
+							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68:70000*/ result02 := mixed(t4)
+								/*line permutation.go:69:70000*/ high ^= result02 & b.high
+								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69:70000*/ result03 := mixed(t6)
+								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3644:1*/
 							}
-//line permutation.go:72:70000
 						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
+						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:70000*/ if i2 < b.n {
+							/*line permutation.go:73:70000*/ result0 = i2
+							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3650:1*/
 						}
-//line permutation.go:76:70000
 					}
-//line permutation.go:77:70000
 				}
-//line permutation.go:78:70000
 			}
-//line permutation.go:116:70000
-			at := result0
-//line permutation.go:117:70000
-			if at < uint64(len(from)) {
-//line permutation.go:117:70000
-				dst[i] = from[int(at)]
-//line permutation.go:118:70000
+			/*line permutation.go:116:70000*/ at := result0
+			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:3657:1*/
 			}
-//line permutation.go:119:70000
 		}
-//line permutation.go:120:70000
 	}
-//line permutation.go:121:70000
 }
 
-//line quern_gen.go:6493:1
 func quernPlainShuffle16(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_shuffle16(t, v0, v1, v2, v3) })
@@ -6529,216 +3699,119 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-//line permutation.go:116:70000
-				i2 := t1
+				/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 				var result0 uint64
 //line permutation.go:118:70000
 			block2:
-//line permutation.go:119:70000
-				switch {
+				/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
+					/*line permutation.go:57:70000*/ if i2 >= b.n {
+						/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
+						/*line permutation.go:60:70000*/ i2 += b.first
+						/*line permutation.go:61:70000*/ if i2 >= b.n {
+							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3716:1*/
 						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
+						/*line permutation.go:63:70000*/ for {
+							/*line permutation.go:64:70000*/ if r.Halted() {
+								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3720:1*/
 							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
+							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+							/*line permutation.go:66:70000*/ low := t12
+							/*line permutation.go:67:70000*/ high := t2
+							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+								/*line permutation.go:66:70000*/ if r.Halted() {
+									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3728:1*/
 								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
+								/*line permutation.go:66:70000*/ other := turn * 3266489917
+								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68:70000*/ result02 := mixed(t4)
+									/*line permutation.go:69:70000*/ high ^= result02 & b.high
+									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69:70000*/ result03 := mixed(t6)
+									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3737:1*/
 								}
-//line permutation.go:72:70000
 							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
+							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:70000*/ if i2 < b.n {
+								/*line permutation.go:73:70000*/ result0 = i2
+								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3743:1*/
 							}
-//line permutation.go:76:70000
 						}
-//line permutation.go:77:70000
 					}
-//line permutation.go:78:70000
 				}
-//line permutation.go:116:70000
-				at := result0
-//line permutation.go:117:70000
-				if at < uint64(len(from)) {
-//line permutation.go:117:70000
-					row[threadX] = from[int(at)]
-//line permutation.go:118:70000
+				/*line permutation.go:116:70000*/ at := result0
+				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:3750:1*/
 				}
-//line permutation.go:119:70000
 			}
-//line permutation.go:120:70000
-			return
-//line permutation.go:121:70000
+			/*line permutation.go:120:70000*/ return /*line quern_gen.go:3753:1*/
 		}
-//line permutation.go:122:70000
 	}
-//line permutation.go:123:70000
-	for threadX := range width {
-//line permutation.go:124:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:125:70000
-		i := base + threadX
-//line permutation.go:126:70000
-		t1 := first + uint64(i)
-//line permutation.go:115:70000
-		if i < len(dst) {
-//line permutation.go:116:70000
-			i2 := t1
+	/*line permutation.go:123:70000*/ for threadX := range width {
+		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
+		/*line permutation.go:125:70000*/ i := base + threadX
+		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
+		/*line permutation.go:115:70000*/ if i < len(dst) {
+			/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 			var result0 uint64
 //line permutation.go:118:70000
 		block:
-//line permutation.go:119:70000
-			switch {
+			/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
+				/*line permutation.go:57:70000*/ if i2 >= b.n {
+					/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
+					/*line permutation.go:60:70000*/ i2 += b.first
+					/*line permutation.go:61:70000*/ if i2 >= b.n {
+						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3775:1*/
 					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
+					/*line permutation.go:63:70000*/ for {
+						/*line permutation.go:64:70000*/ if r.Halted() {
+							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3779:1*/
 						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
+						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+						/*line permutation.go:66:70000*/ low := t12
+						/*line permutation.go:67:70000*/ high := t2
+						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+							/*line permutation.go:66:70000*/ if r.Halted() {
+								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3787:1*/
 							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
+							/*line permutation.go:66:70000*/ other := turn * 3266489917
+							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68:70000*/ result02 := mixed(t4)
+								/*line permutation.go:69:70000*/ high ^= result02 & b.high
+								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69:70000*/ result03 := mixed(t6)
+								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3796:1*/
 							}
-//line permutation.go:72:70000
 						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
+						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:70000*/ if i2 < b.n {
+							/*line permutation.go:73:70000*/ result0 = i2
+							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3802:1*/
 						}
-//line permutation.go:76:70000
 					}
-//line permutation.go:77:70000
 				}
-//line permutation.go:78:70000
 			}
-//line permutation.go:116:70000
-			at := result0
-//line permutation.go:117:70000
-			if at < uint64(len(from)) {
-//line permutation.go:117:70000
-				dst[i] = from[int(at)]
-//line permutation.go:118:70000
+			/*line permutation.go:116:70000*/ at := result0
+			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:3809:1*/
 			}
-//line permutation.go:119:70000
 		}
-//line permutation.go:120:70000
 	}
-//line permutation.go:121:70000
 }
 
-//line quern_gen.go:6742:1
 func quernPlainShuffle32(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_shuffle32(t, v0, v1, v2, v3) })
@@ -6778,216 +3851,119 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-//line permutation.go:116:70000
-				i2 := t1
+				/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 				var result0 uint64
 //line permutation.go:118:70000
 			block2:
-//line permutation.go:119:70000
-				switch {
+				/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
+					/*line permutation.go:57:70000*/ if i2 >= b.n {
+						/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
+						/*line permutation.go:60:70000*/ i2 += b.first
+						/*line permutation.go:61:70000*/ if i2 >= b.n {
+							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3868:1*/
 						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
+						/*line permutation.go:63:70000*/ for {
+							/*line permutation.go:64:70000*/ if r.Halted() {
+								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3872:1*/
 							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
+							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+							/*line permutation.go:66:70000*/ low := t12
+							/*line permutation.go:67:70000*/ high := t2
+							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+								/*line permutation.go:66:70000*/ if r.Halted() {
+									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3880:1*/
 								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
+								/*line permutation.go:66:70000*/ other := turn * 3266489917
+								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68:70000*/ result02 := mixed(t4)
+									/*line permutation.go:69:70000*/ high ^= result02 & b.high
+									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69:70000*/ result03 := mixed(t6)
+									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3889:1*/
 								}
-//line permutation.go:72:70000
 							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
+							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:70000*/ if i2 < b.n {
+								/*line permutation.go:73:70000*/ result0 = i2
+								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3895:1*/
 							}
-//line permutation.go:76:70000
 						}
-//line permutation.go:77:70000
 					}
-//line permutation.go:78:70000
 				}
-//line permutation.go:116:70000
-				at := result0
-//line permutation.go:117:70000
-				if at < uint64(len(from)) {
-//line permutation.go:117:70000
-					row[threadX] = from[int(at)]
-//line permutation.go:118:70000
+				/*line permutation.go:116:70000*/ at := result0
+				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:3902:1*/
 				}
-//line permutation.go:119:70000
 			}
-//line permutation.go:120:70000
-			return
-//line permutation.go:121:70000
+			/*line permutation.go:120:70000*/ return /*line quern_gen.go:3905:1*/
 		}
-//line permutation.go:122:70000
 	}
-//line permutation.go:123:70000
-	for threadX := range width {
-//line permutation.go:124:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:125:70000
-		i := base + threadX
-//line permutation.go:126:70000
-		t1 := first + uint64(i)
-//line permutation.go:115:70000
-		if i < len(dst) {
-//line permutation.go:116:70000
-			i2 := t1
+	/*line permutation.go:123:70000*/ for threadX := range width {
+		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
+		/*line permutation.go:125:70000*/ i := base + threadX
+		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
+		/*line permutation.go:115:70000*/ if i < len(dst) {
+			/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 			var result0 uint64
 //line permutation.go:118:70000
 		block:
-//line permutation.go:119:70000
-			switch {
+			/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
+				/*line permutation.go:57:70000*/ if i2 >= b.n {
+					/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
+					/*line permutation.go:60:70000*/ i2 += b.first
+					/*line permutation.go:61:70000*/ if i2 >= b.n {
+						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3927:1*/
 					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
+					/*line permutation.go:63:70000*/ for {
+						/*line permutation.go:64:70000*/ if r.Halted() {
+							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3931:1*/
 						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
+						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+						/*line permutation.go:66:70000*/ low := t12
+						/*line permutation.go:67:70000*/ high := t2
+						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+							/*line permutation.go:66:70000*/ if r.Halted() {
+								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3939:1*/
 							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
+							/*line permutation.go:66:70000*/ other := turn * 3266489917
+							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68:70000*/ result02 := mixed(t4)
+								/*line permutation.go:69:70000*/ high ^= result02 & b.high
+								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69:70000*/ result03 := mixed(t6)
+								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3948:1*/
 							}
-//line permutation.go:72:70000
 						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
+						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:70000*/ if i2 < b.n {
+							/*line permutation.go:73:70000*/ result0 = i2
+							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3954:1*/
 						}
-//line permutation.go:76:70000
 					}
-//line permutation.go:77:70000
 				}
-//line permutation.go:78:70000
 			}
-//line permutation.go:116:70000
-			at := result0
-//line permutation.go:117:70000
-			if at < uint64(len(from)) {
-//line permutation.go:117:70000
-				dst[i] = from[int(at)]
-//line permutation.go:118:70000
+			/*line permutation.go:116:70000*/ at := result0
+			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:3961:1*/
 			}
-//line permutation.go:119:70000
 		}
-//line permutation.go:120:70000
 	}
-//line permutation.go:121:70000
 }
 
-//line quern_gen.go:6991:1
 func quernPlainShuffle64(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[[2]uint32](r, 2), host.Slice[[2]uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_shuffle64(t, v0, v1, v2, v3) })
@@ -7027,216 +4003,119 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-//line permutation.go:116:70000
-				i2 := t1
+				/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 				var result0 uint64
 //line permutation.go:118:70000
 			block2:
-//line permutation.go:119:70000
-				switch {
+				/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
+					/*line permutation.go:57:70000*/ if i2 >= b.n {
+						/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
+						/*line permutation.go:60:70000*/ i2 += b.first
+						/*line permutation.go:61:70000*/ if i2 >= b.n {
+							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4020:1*/
 						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
+						/*line permutation.go:63:70000*/ for {
+							/*line permutation.go:64:70000*/ if r.Halted() {
+								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4024:1*/
 							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
+							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+							/*line permutation.go:66:70000*/ low := t12
+							/*line permutation.go:67:70000*/ high := t2
+							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+								/*line permutation.go:66:70000*/ if r.Halted() {
+									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4032:1*/
 								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
+								/*line permutation.go:66:70000*/ other := turn * 3266489917
+								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68:70000*/ result02 := mixed(t4)
+									/*line permutation.go:69:70000*/ high ^= result02 & b.high
+									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69:70000*/ result03 := mixed(t6)
+									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4041:1*/
 								}
-//line permutation.go:72:70000
 							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
+							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:70000*/ if i2 < b.n {
+								/*line permutation.go:73:70000*/ result0 = i2
+								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:4047:1*/
 							}
-//line permutation.go:76:70000
 						}
-//line permutation.go:77:70000
 					}
-//line permutation.go:78:70000
 				}
-//line permutation.go:116:70000
-				at := result0
-//line permutation.go:117:70000
-				if at < uint64(len(from)) {
-//line permutation.go:117:70000
-					row[threadX] = from[int(at)]
-//line permutation.go:118:70000
+				/*line permutation.go:116:70000*/ at := result0
+				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:4054:1*/
 				}
-//line permutation.go:119:70000
 			}
-//line permutation.go:120:70000
-			return
-//line permutation.go:121:70000
+			/*line permutation.go:120:70000*/ return /*line quern_gen.go:4057:1*/
 		}
-//line permutation.go:122:70000
 	}
-//line permutation.go:123:70000
-	for threadX := range width {
-//line permutation.go:124:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:125:70000
-		i := base + threadX
-//line permutation.go:126:70000
-		t1 := first + uint64(i)
-//line permutation.go:115:70000
-		if i < len(dst) {
-//line permutation.go:116:70000
-			i2 := t1
+	/*line permutation.go:123:70000*/ for threadX := range width {
+		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
+		/*line permutation.go:125:70000*/ i := base + threadX
+		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
+		/*line permutation.go:115:70000*/ if i < len(dst) {
+			/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 			var result0 uint64
 //line permutation.go:118:70000
 		block:
-//line permutation.go:119:70000
-			switch {
+			/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
+				/*line permutation.go:57:70000*/ if i2 >= b.n {
+					/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
+					/*line permutation.go:60:70000*/ i2 += b.first
+					/*line permutation.go:61:70000*/ if i2 >= b.n {
+						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4079:1*/
 					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
+					/*line permutation.go:63:70000*/ for {
+						/*line permutation.go:64:70000*/ if r.Halted() {
+							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4083:1*/
 						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
+						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+						/*line permutation.go:66:70000*/ low := t12
+						/*line permutation.go:67:70000*/ high := t2
+						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+							/*line permutation.go:66:70000*/ if r.Halted() {
+								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4091:1*/
 							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
+							/*line permutation.go:66:70000*/ other := turn * 3266489917
+							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68:70000*/ result02 := mixed(t4)
+								/*line permutation.go:69:70000*/ high ^= result02 & b.high
+								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69:70000*/ result03 := mixed(t6)
+								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4100:1*/
 							}
-//line permutation.go:72:70000
 						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
+						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:70000*/ if i2 < b.n {
+							/*line permutation.go:73:70000*/ result0 = i2
+							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:4106:1*/
 						}
-//line permutation.go:76:70000
 					}
-//line permutation.go:77:70000
 				}
-//line permutation.go:78:70000
 			}
-//line permutation.go:116:70000
-			at := result0
-//line permutation.go:117:70000
-			if at < uint64(len(from)) {
-//line permutation.go:117:70000
-				dst[i] = from[int(at)]
-//line permutation.go:118:70000
+			/*line permutation.go:116:70000*/ at := result0
+			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:4113:1*/
 			}
-//line permutation.go:119:70000
 		}
-//line permutation.go:120:70000
 	}
-//line permutation.go:121:70000
 }
 
-//line quern_gen.go:7240:1
 func quernPlainShuffle96(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[[3]uint32](r, 2), host.Slice[[3]uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_shuffle96(t, v0, v1, v2, v3) })
@@ -7276,216 +4155,119 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-//line permutation.go:116:70000
-				i2 := t1
+				/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 				var result0 uint64
 //line permutation.go:118:70000
 			block2:
-//line permutation.go:119:70000
-				switch {
+				/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
+					/*line permutation.go:57:70000*/ if i2 >= b.n {
+						/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
+						/*line permutation.go:60:70000*/ i2 += b.first
+						/*line permutation.go:61:70000*/ if i2 >= b.n {
+							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4172:1*/
 						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
+						/*line permutation.go:63:70000*/ for {
+							/*line permutation.go:64:70000*/ if r.Halted() {
+								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4176:1*/
 							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
+							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+							/*line permutation.go:66:70000*/ low := t12
+							/*line permutation.go:67:70000*/ high := t2
+							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+								/*line permutation.go:66:70000*/ if r.Halted() {
+									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4184:1*/
 								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
+								/*line permutation.go:66:70000*/ other := turn * 3266489917
+								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68:70000*/ result02 := mixed(t4)
+									/*line permutation.go:69:70000*/ high ^= result02 & b.high
+									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69:70000*/ result03 := mixed(t6)
+									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4193:1*/
 								}
-//line permutation.go:72:70000
 							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
+							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:70000*/ if i2 < b.n {
+								/*line permutation.go:73:70000*/ result0 = i2
+								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:4199:1*/
 							}
-//line permutation.go:76:70000
 						}
-//line permutation.go:77:70000
 					}
-//line permutation.go:78:70000
 				}
-//line permutation.go:116:70000
-				at := result0
-//line permutation.go:117:70000
-				if at < uint64(len(from)) {
-//line permutation.go:117:70000
-					row[threadX] = from[int(at)]
-//line permutation.go:118:70000
+				/*line permutation.go:116:70000*/ at := result0
+				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:4206:1*/
 				}
-//line permutation.go:119:70000
 			}
-//line permutation.go:120:70000
-			return
-//line permutation.go:121:70000
+			/*line permutation.go:120:70000*/ return /*line quern_gen.go:4209:1*/
 		}
-//line permutation.go:122:70000
 	}
-//line permutation.go:123:70000
-	for threadX := range width {
-//line permutation.go:124:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:125:70000
-		i := base + threadX
-//line permutation.go:126:70000
-		t1 := first + uint64(i)
-//line permutation.go:115:70000
-		if i < len(dst) {
-//line permutation.go:116:70000
-			i2 := t1
+	/*line permutation.go:123:70000*/ for threadX := range width {
+		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
+		/*line permutation.go:125:70000*/ i := base + threadX
+		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
+		/*line permutation.go:115:70000*/ if i < len(dst) {
+			/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 			var result0 uint64
 //line permutation.go:118:70000
 		block:
-//line permutation.go:119:70000
-			switch {
+			/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
+				/*line permutation.go:57:70000*/ if i2 >= b.n {
+					/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
+					/*line permutation.go:60:70000*/ i2 += b.first
+					/*line permutation.go:61:70000*/ if i2 >= b.n {
+						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4231:1*/
 					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
+					/*line permutation.go:63:70000*/ for {
+						/*line permutation.go:64:70000*/ if r.Halted() {
+							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4235:1*/
 						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
+						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+						/*line permutation.go:66:70000*/ low := t12
+						/*line permutation.go:67:70000*/ high := t2
+						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+							/*line permutation.go:66:70000*/ if r.Halted() {
+								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4243:1*/
 							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
+							/*line permutation.go:66:70000*/ other := turn * 3266489917
+							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68:70000*/ result02 := mixed(t4)
+								/*line permutation.go:69:70000*/ high ^= result02 & b.high
+								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69:70000*/ result03 := mixed(t6)
+								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4252:1*/
 							}
-//line permutation.go:72:70000
 						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
+						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:70000*/ if i2 < b.n {
+							/*line permutation.go:73:70000*/ result0 = i2
+							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:4258:1*/
 						}
-//line permutation.go:76:70000
 					}
-//line permutation.go:77:70000
 				}
-//line permutation.go:78:70000
 			}
-//line permutation.go:116:70000
-			at := result0
-//line permutation.go:117:70000
-			if at < uint64(len(from)) {
-//line permutation.go:117:70000
-				dst[i] = from[int(at)]
-//line permutation.go:118:70000
+			/*line permutation.go:116:70000*/ at := result0
+			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:4265:1*/
 			}
-//line permutation.go:119:70000
 		}
-//line permutation.go:120:70000
 	}
-//line permutation.go:121:70000
 }
 
-//line quern_gen.go:7489:1
 func quernPlainShuffle128(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[[4]uint32](r, 2), host.Slice[[4]uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_shuffle128(t, v0, v1, v2, v3) })
@@ -7525,219 +4307,122 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-//line permutation.go:116:70000
-				i2 := t1
+				/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 				var result0 uint64
 //line permutation.go:118:70000
 			block2:
-//line permutation.go:119:70000
-				switch {
+				/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 				default:
-//line permutation.go:57:70000
-					if i2 >= b.n {
-//line permutation.go:58:70000
-						result0 = i2
+					/*line permutation.go:57:70000*/ if i2 >= b.n {
+						/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 					} else {
-//line permutation.go:60:70000
-						i2 += b.first
-//line permutation.go:61:70000
-						if i2 >= b.n {
-//line permutation.go:61:70000
-							i2 -= b.n
-//line permutation.go:62:70000
+						/*line permutation.go:60:70000*/ i2 += b.first
+						/*line permutation.go:61:70000*/ if i2 >= b.n {
+							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4324:1*/
 						}
-//line permutation.go:63:70000
-						for {
-//line permutation.go:64:70000
-							if r.Halted() {
-//line permutation.go:63:70000
-								r.Halt()
-//line permutation.go:64:70000
+						/*line permutation.go:63:70000*/ for {
+							/*line permutation.go:64:70000*/ if r.Halted() {
+								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4328:1*/
 							}
-//line permutation.go:64:70000
-							t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-							t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-							low := t12
-//line permutation.go:67:70000
-							high := t2
-//line permutation.go:65:70000
-							for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-								if r.Halted() {
-//line permutation.go:65:70000
-									r.Halt()
-//line permutation.go:66:70000
+							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+							/*line permutation.go:66:70000*/ low := t12
+							/*line permutation.go:67:70000*/ high := t2
+							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+								/*line permutation.go:66:70000*/ if r.Halted() {
+									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4336:1*/
 								}
-//line permutation.go:66:70000
-								other := turn * 3266489917
-//line permutation.go:67:70000
-								for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-									t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-									result02 := mixed(t4)
-//line permutation.go:69:70000
-									high ^= result02 & b.high
-//line permutation.go:69:70000
-									t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-									result03 := mixed(t6)
-//line permutation.go:70:70000
-									low ^= result03 & b.low
-//line permutation.go:71:70000
+								/*line permutation.go:66:70000*/ other := turn * 3266489917
+								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68:70000*/ result02 := mixed(t4)
+									/*line permutation.go:69:70000*/ high ^= result02 & b.high
+									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69:70000*/ result03 := mixed(t6)
+									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4345:1*/
 								}
-//line permutation.go:72:70000
 							}
-//line permutation.go:72:70000
-							i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-							if i2 < b.n {
-//line permutation.go:73:70000
-								result0 = i2
-//line permutation.go:74:70000
-								break block2
-//line permutation.go:75:70000
+							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:70000*/ if i2 < b.n {
+								/*line permutation.go:73:70000*/ result0 = i2
+								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:4351:1*/
 							}
-//line permutation.go:76:70000
 						}
-//line permutation.go:77:70000
 					}
-//line permutation.go:78:70000
 				}
-//line permutation.go:116:70000
-				at := result0
-//line permutation.go:117:70000
-				if at < uint64(len(from)) {
-//line permutation.go:117:70000
-					row[threadX] = from[int(at)]
-//line permutation.go:118:70000
+				/*line permutation.go:116:70000*/ at := result0
+				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:4358:1*/
 				}
-//line permutation.go:119:70000
 			}
-//line permutation.go:120:70000
-			return
-//line permutation.go:121:70000
+			/*line permutation.go:120:70000*/ return /*line quern_gen.go:4361:1*/
 		}
-//line permutation.go:122:70000
 	}
-//line permutation.go:123:70000
-	for threadX := range width {
-//line permutation.go:124:70000
-		r.ThreadIdx.X = threadX
-//line permutation.go:125:70000
-		i := base + threadX
-//line permutation.go:126:70000
-		t1 := first + uint64(i)
-//line permutation.go:115:70000
-		if i < len(dst) {
-//line permutation.go:116:70000
-			i2 := t1
+	/*line permutation.go:123:70000*/ for threadX := range width {
+		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
+		/*line permutation.go:125:70000*/ i := base + threadX
+		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
+		/*line permutation.go:115:70000*/ if i < len(dst) {
+			/*line permutation.go:116:70000*/ i2 := t1
 //line permutation.go:117:70000
 			var result0 uint64
 //line permutation.go:118:70000
 		block:
-//line permutation.go:119:70000
-			switch {
+			/*line permutation.go:119:70000*/ switch {
 //line permutation.go:120:70000
 			default:
-//line permutation.go:57:70000
-				if i2 >= b.n {
-//line permutation.go:58:70000
-					result0 = i2
+				/*line permutation.go:57:70000*/ if i2 >= b.n {
+					/*line permutation.go:58:70000*/ result0 = i2
 //line permutation.go:59:70000
 				} else {
-//line permutation.go:60:70000
-					i2 += b.first
-//line permutation.go:61:70000
-					if i2 >= b.n {
-//line permutation.go:61:70000
-						i2 -= b.n
-//line permutation.go:62:70000
+					/*line permutation.go:60:70000*/ i2 += b.first
+					/*line permutation.go:61:70000*/ if i2 >= b.n {
+						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4383:1*/
 					}
-//line permutation.go:63:70000
-					for {
-//line permutation.go:64:70000
-						if r.Halted() {
-//line permutation.go:63:70000
-							r.Halt()
-//line permutation.go:64:70000
+					/*line permutation.go:63:70000*/ for {
+						/*line permutation.go:64:70000*/ if r.Halted() {
+							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4387:1*/
 						}
-//line permutation.go:64:70000
-						t12 := uint32(i2) & b.low
-//line permutation.go:65:70000
-						t2 := uint32(i2>>b.shift) & b.high
-//line permutation.go:66:70000
-						low := t12
-//line permutation.go:67:70000
-						high := t2
-//line permutation.go:65:70000
-						for turn := uint32(0); turn < t3; turn++ {
-//line permutation.go:66:70000
-							if r.Halted() {
-//line permutation.go:65:70000
-								r.Halt()
-//line permutation.go:66:70000
+						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
+						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
+						/*line permutation.go:66:70000*/ low := t12
+						/*line permutation.go:67:70000*/ high := t2
+						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
+							/*line permutation.go:66:70000*/ if r.Halted() {
+								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4395:1*/
 							}
-//line permutation.go:66:70000
-							other := turn * 3266489917
-//line permutation.go:67:70000
-							for k := 0; k < 12; k += 2 {
-//line permutation.go:68:70000
-								t4 := low ^ b.keys[k] + other
-//line permutation.go:68:70000
-								result02 := mixed(t4)
-//line permutation.go:69:70000
-								high ^= result02 & b.high
-//line permutation.go:69:70000
-								t6 := high ^ b.keys[k+1] + other
-//line permutation.go:69:70000
-								result03 := mixed(t6)
-//line permutation.go:70:70000
-								low ^= result03 & b.low
-//line permutation.go:71:70000
+							/*line permutation.go:66:70000*/ other := turn * 3266489917
+							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
+								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68:70000*/ result02 := mixed(t4)
+								/*line permutation.go:69:70000*/ high ^= result02 & b.high
+								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69:70000*/ result03 := mixed(t6)
+								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4404:1*/
 							}
-//line permutation.go:72:70000
 						}
-//line permutation.go:72:70000
-						i2 = uint64(high)<<b.shift | uint64(low)
-//line permutation.go:73:70000
-						if i2 < b.n {
-//line permutation.go:73:70000
-							result0 = i2
-//line permutation.go:74:70000
-							break block
-//line permutation.go:75:70000
+						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:70000*/ if i2 < b.n {
+							/*line permutation.go:73:70000*/ result0 = i2
+							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:4410:1*/
 						}
-//line permutation.go:76:70000
 					}
-//line permutation.go:77:70000
 				}
-//line permutation.go:78:70000
 			}
-//line permutation.go:116:70000
-			at := result0
-//line permutation.go:117:70000
-			if at < uint64(len(from)) {
-//line permutation.go:117:70000
-				dst[i] = from[int(at)]
-//line permutation.go:118:70000
+			/*line permutation.go:116:70000*/ at := result0
+			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
+				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:4417:1*/
 			}
-//line permutation.go:119:70000
 		}
-//line permutation.go:120:70000
 	}
-//line permutation.go:121:70000
 }
 
-//line quern_gen.go:7738:1
 func quernPlainFillPoisson_int32(r *host.Run) {
 	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_fillPoisson_int32(t, v0, v1, v2) })
+	host.Plain(r, func(t kernel.Thread) { fillPoisson[int32](t, v0, v1, v2) })
 }
 
 func quernHostFillPoisson_int32(r *host.Run) {
@@ -7765,7 +4450,7 @@ func quernHostFillPoisson_int32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, src Source, t12, t22, value, t42, value2 float64, width int) {
+func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, src Source, t12 float64, t22 float64, value float64, t42 float64, value2 float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -7782,444 +4467,242 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 			block2:
 				switch {
 				default:
-//line poisson.go:39:80000
-					if p.Mean < 10 {
-//line poisson.go:40:80000
-						a, b := src.group64(t1, 0)
-//line poisson.go:41:80000
-						w := a
-//line poisson.go:42:80000
-						u := b
-//line poisson.go:41:80000
-						if t2&1 == 0 {
-//line poisson.go:42:80000
-							u = w
-//line poisson.go:43:80000
+					/*line poisson.go:39:80000*/ if p.Mean < 10 {
+						/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
+						/*line poisson.go:41:80000*/ w := a
+						/*line poisson.go:42:80000*/ u := b
+						/*line poisson.go:41:80000*/ if t2&1 == 0 {
+							/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4475:1*/
 						}
-//line poisson.go:44:80000
-						t4 := u
-//line poisson.go:44:80000
-						result02 := open64(t4)
-//line poisson.go:45:80000
-						t6 := result02
+						/*line poisson.go:44:80000*/ t4 := u
+						/*line poisson.go:44:80000*/ result02 := open64(t4)
+						/*line poisson.go:45:80000*/ t6 := result02
 //line poisson.go:66:80000
 						var k float64
-//line poisson.go:67:80000
-						term := t12
-//line poisson.go:67:80000
-						for sum := t22; t6 > sum && k < 128; {
-//line poisson.go:68:80000
-							if r.Halted() {
-//line poisson.go:67:80000
-								r.Halt()
-//line poisson.go:68:80000
+						/*line poisson.go:67:80000*/ term := t12
+						/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
+							/*line poisson.go:68:80000*/ if r.Halted() {
+								/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4485:1*/
 							}
-//line poisson.go:68:80000
-							k += 1
-//line poisson.go:69:80000
-							term *= p.Mean / k
-//line poisson.go:70:80000
-							sum += term
-//line poisson.go:71:80000
+							/*line poisson.go:68:80000*/ k += 1
+							/*line poisson.go:69:80000*/ term *= p.Mean / k
+							/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4489:1*/
 						}
-//line poisson.go:72:80000
-						result03 := k
-//line poisson.go:44:80000
-						result0 = result03
+						/*line poisson.go:72:80000*/ result03 := k
+						/*line poisson.go:44:80000*/ result0 = result03
 //line poisson.go:45:80000
 					} else {
-//line poisson.go:46:80000
-						for part := uint32(0); part < 65536; part++ {
-//line poisson.go:47:80000
-							t9 := part
-//line poisson.go:47:80000
-							a2, b2 := src.group64(t2, t9)
-//line poisson.go:48:80000
-							a3 := a2
-//line poisson.go:49:80000
-							b3 := b2
-//line poisson.go:48:80000
-							t122 := a3
-//line poisson.go:48:80000
-							result04 := open64(t122)
-//line poisson.go:49:80000
-							t14 := result04 - 0.5
-//line poisson.go:50:80000
-							t15 := b3
-//line poisson.go:48:80000
-							result05 := open64(t15)
-//line poisson.go:49:80000
-							t17 := result05
-//line poisson.go:50:80000
-							u2 := t14
-//line poisson.go:51:80000
-							v := t17
-//line poisson.go:49:80000
-							us := 0.5 - math.Abs(u2)
-//line poisson.go:50:80000
-							k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-//line poisson.go:51:80000
-							if us >= 0.07 && v <= p.Vr {
-//line poisson.go:52:80000
-								result0 = k2
-//line poisson.go:53:80000
-								break block2
-//line poisson.go:54:80000
+						/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
+							/*line poisson.go:47:80000*/ t9 := part
+							/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
+							/*line poisson.go:48:80000*/ a3 := a2
+							/*line poisson.go:49:80000*/ b3 := b2
+							/*line poisson.go:48:80000*/ t122 := a3
+							/*line poisson.go:48:80000*/ result04 := open64(t122)
+							/*line poisson.go:49:80000*/ t14 := result04 - 0.5
+							/*line poisson.go:50:80000*/ t15 := b3
+							/*line poisson.go:48:80000*/ result05 := open64(t15)
+							/*line poisson.go:49:80000*/ t17 := result05
+							/*line poisson.go:50:80000*/ u2 := t14
+							/*line poisson.go:51:80000*/ v := t17
+							/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
+							/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+							/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
+								/*line poisson.go:52:80000*/ result0 = k2
+								/*line poisson.go:53:80000*/ break block2 /*line quern_gen.go:4512:1*/
 							}
-//line poisson.go:54:80000
-							if k2 < 0 || us < 0.013 && v > us {
-//line poisson.go:55:80000
-								continue
-//line poisson.go:56:80000
+							/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
+								/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4515:1*/
 							}
-//line poisson.go:57:80000
-							t18 := v
-//line poisson.go:57:80000
-							result06 := log64(t18)
-//line poisson.go:58:80000
-							t20 := p.A/float64(us*us) + p.B
-//line poisson.go:57:80000
-							result07 := log64(t20)
-//line poisson.go:58:80000
-							t222 := k2
+							/*line poisson.go:57:80000*/ t18 := v
+							/*line poisson.go:57:80000*/ result06 := log64(t18)
+							/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
+							/*line poisson.go:57:80000*/ result07 := log64(t20)
+							/*line poisson.go:58:80000*/ t222 := k2
 //line poisson.go:59:80000
 							var result08 float64
-//line poisson.go:78:80000
-							if t222 == 0 {
-//line poisson.go:79:80000
-								result08 = -p.Mean
+							/*line poisson.go:78:80000*/ if t222 == 0 {
+								/*line poisson.go:79:80000*/ result08 = -p.Mean
 //line poisson.go:80:80000
 							} else {
-//line poisson.go:81:80000
-								t13 := t222
-//line poisson.go:81:80000
-								result09 := quernFunc1FillPoisson_int32(t13)
-//line poisson.go:82:80000
-								t3 := t222
-//line poisson.go:108:80000
-								d := t3 - t42
+								/*line poisson.go:81:80000*/ t13 := t222
+								/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int32(t13)
+								/*line poisson.go:82:80000*/ t3 := t222
+								/*line poisson.go:108:80000*/ d := t3 - t42
 //line poisson.go:109:80000
 								var result010 float64
-//line poisson.go:109:80000
-								if math.Abs(d) >= 0.1*(t3+t42) {
-//line poisson.go:110:80000
-									t16 := t3 / t42
-//line poisson.go:110:80000
-									result011 := log64(t16)
-//line poisson.go:111:80000
-									result010 = float64(t3*result011) - d
+								/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
+									/*line poisson.go:110:80000*/ t16 := t3 / t42
+									/*line poisson.go:110:80000*/ result011 := log64(t16)
+									/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
 //line poisson.go:112:80000
 								} else {
-//line poisson.go:112:80000
-									v2 := d / (t3 + t42)
-//line poisson.go:113:80000
-									sum2 := float64(d * v2)
-//line poisson.go:114:80000
-									term2 := 2 * float64(t3*v2)
-//line poisson.go:115:80000
-									v22 := float64(v2 * v2)
-//line poisson.go:116:80000
-									for n := float64(3); n < 64; n += 2 {
-//line poisson.go:117:80000
-										if r.Halted() {
-//line poisson.go:116:80000
-											r.Halt()
-//line poisson.go:117:80000
+									/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
+									/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
+									/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
+									/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
+									/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
+										/*line poisson.go:117:80000*/ if r.Halted() {
+											/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4546:1*/
 										}
-//line poisson.go:117:80000
-										term2 *= v22
-//line poisson.go:118:80000
-										next := sum2 + term2/n
-//line poisson.go:119:80000
-										if next == sum2 {
-//line poisson.go:120:80000
-											break
-//line poisson.go:121:80000
+										/*line poisson.go:117:80000*/ term2 *= v22
+										/*line poisson.go:118:80000*/ next := sum2 + term2/n
+										/*line poisson.go:119:80000*/ if next == sum2 {
+											/*line poisson.go:120:80000*/ break /*line quern_gen.go:4551:1*/
 										}
-//line poisson.go:122:80000
-										sum2 = next
-//line poisson.go:123:80000
+										/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4553:1*/
 									}
-//line poisson.go:124:80000
-									result010 = sum2
-//line poisson.go:125:80000
+									/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4555:1*/
 								}
-//line poisson.go:81:80000
-								t62 := t222
-//line poisson.go:81:80000
-								result012 := log64(t62)
-//line poisson.go:82:80000
-								result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
-//line poisson.go:83:80000
+								/*line poisson.go:81:80000*/ t62 := t222
+								/*line poisson.go:81:80000*/ result012 := log64(t62)
+								/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4559:1*/
 							}
-//line poisson.go:57:80000
-							if result06+p.LogA-result07 <= result08 {
-//line poisson.go:58:80000
-								result0 = k2
-//line poisson.go:59:80000
-								break block2
-//line poisson.go:60:80000
+							/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
+								/*line poisson.go:58:80000*/ result0 = k2
+								/*line poisson.go:59:80000*/ break block2 /*line quern_gen.go:4563:1*/
 							}
-//line poisson.go:61:80000
 						}
-//line poisson.go:61:80000
-						result0 = value2
-//line poisson.go:62:80000
+						/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4566:1*/
 					}
-//line poisson.go:63:80000
 				}
-//line poisson.go:136:80000
-				row[threadX] = host.Narrow[int32](result0)
-//line poisson.go:137:80000
+				/*line poisson.go:136:80000*/ row[threadX] = host.Narrow[int32](result0) /*line quern_gen.go:4569:1*/
 			}
-//line poisson.go:138:80000
-			return
-//line poisson.go:139:80000
+			/*line poisson.go:138:80000*/ return /*line quern_gen.go:4571:1*/
 		}
-//line poisson.go:140:80000
 	}
-//line poisson.go:141:80000
-	for threadX := range width {
-//line poisson.go:142:80000
-		r.ThreadIdx.X = threadX
-//line poisson.go:143:80000
-		i := base + threadX
-//line poisson.go:144:80000
-		t2 := src.Offset + uint64(i)
-//line poisson.go:135:80000
-		if i < len(dst) {
+	/*line poisson.go:141:80000*/ for threadX := range width {
+		/*line poisson.go:142:80000*/ r.ThreadIdx.X = threadX
+		/*line poisson.go:143:80000*/ i := base + threadX
+		/*line poisson.go:144:80000*/ t2 := src.Offset + uint64(i)
+		/*line poisson.go:135:80000*/ if i < len(dst) {
 //line poisson.go:136:80000
 			var result0 float64
 //line poisson.go:137:80000
 		block:
-//line poisson.go:138:80000
-			switch {
+			/*line poisson.go:138:80000*/ switch {
 //line poisson.go:139:80000
 			default:
-//line poisson.go:39:80000
-				if p.Mean < 10 {
-//line poisson.go:40:80000
-					t1 := t2 / 2
-//line poisson.go:40:80000
-					a, b := src.group64(t1, 0)
-//line poisson.go:41:80000
-					w := a
-//line poisson.go:42:80000
-					u := b
-//line poisson.go:41:80000
-					if t2&1 == 0 {
-//line poisson.go:42:80000
-						u = w
-//line poisson.go:43:80000
+				/*line poisson.go:39:80000*/ if p.Mean < 10 {
+					/*line poisson.go:40:80000*/ t1 := t2 / 2
+					/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
+					/*line poisson.go:41:80000*/ w := a
+					/*line poisson.go:42:80000*/ u := b
+					/*line poisson.go:41:80000*/ if t2&1 == 0 {
+						/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4592:1*/
 					}
-//line poisson.go:44:80000
-					t4 := u
-//line poisson.go:44:80000
-					result02 := open64(t4)
-//line poisson.go:45:80000
-					t6 := result02
+					/*line poisson.go:44:80000*/ t4 := u
+					/*line poisson.go:44:80000*/ result02 := open64(t4)
+					/*line poisson.go:45:80000*/ t6 := result02
 //line poisson.go:66:80000
 					var k float64
-//line poisson.go:67:80000
-					term := t12
-//line poisson.go:67:80000
-					for sum := t22; t6 > sum && k < 128; {
-//line poisson.go:68:80000
-						if r.Halted() {
-//line poisson.go:67:80000
-							r.Halt()
-//line poisson.go:68:80000
+					/*line poisson.go:67:80000*/ term := t12
+					/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
+						/*line poisson.go:68:80000*/ if r.Halted() {
+							/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4602:1*/
 						}
-//line poisson.go:68:80000
-						k += 1
-//line poisson.go:69:80000
-						term *= p.Mean / k
-//line poisson.go:70:80000
-						sum += term
-//line poisson.go:71:80000
+						/*line poisson.go:68:80000*/ k += 1
+						/*line poisson.go:69:80000*/ term *= p.Mean / k
+						/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4606:1*/
 					}
-//line poisson.go:72:80000
-					result03 := k
-//line poisson.go:44:80000
-					result0 = result03
+					/*line poisson.go:72:80000*/ result03 := k
+					/*line poisson.go:44:80000*/ result0 = result03
 //line poisson.go:45:80000
 				} else {
-//line poisson.go:46:80000
-					for part := uint32(0); part < 65536; part++ {
-//line poisson.go:47:80000
-						t9 := part
-//line poisson.go:47:80000
-						a2, b2 := src.group64(t2, t9)
-//line poisson.go:48:80000
-						a3 := a2
-//line poisson.go:49:80000
-						b3 := b2
-//line poisson.go:48:80000
-						t122 := a3
-//line poisson.go:48:80000
-						result04 := open64(t122)
-//line poisson.go:49:80000
-						t14 := result04 - 0.5
-//line poisson.go:50:80000
-						t15 := b3
-//line poisson.go:48:80000
-						result05 := open64(t15)
-//line poisson.go:49:80000
-						t17 := result05
-//line poisson.go:50:80000
-						u2 := t14
-//line poisson.go:51:80000
-						v := t17
-//line poisson.go:49:80000
-						us := 0.5 - math.Abs(u2)
-//line poisson.go:50:80000
-						k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-//line poisson.go:51:80000
-						if us >= 0.07 && v <= p.Vr {
-//line poisson.go:52:80000
-							result0 = k2
-//line poisson.go:53:80000
-							break block
-//line poisson.go:54:80000
+					/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
+						/*line poisson.go:47:80000*/ t9 := part
+						/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
+						/*line poisson.go:48:80000*/ a3 := a2
+						/*line poisson.go:49:80000*/ b3 := b2
+						/*line poisson.go:48:80000*/ t122 := a3
+						/*line poisson.go:48:80000*/ result04 := open64(t122)
+						/*line poisson.go:49:80000*/ t14 := result04 - 0.5
+						/*line poisson.go:50:80000*/ t15 := b3
+						/*line poisson.go:48:80000*/ result05 := open64(t15)
+						/*line poisson.go:49:80000*/ t17 := result05
+						/*line poisson.go:50:80000*/ u2 := t14
+						/*line poisson.go:51:80000*/ v := t17
+						/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
+						/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+						/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
+							/*line poisson.go:52:80000*/ result0 = k2
+							/*line poisson.go:53:80000*/ break block /*line quern_gen.go:4629:1*/
 						}
-//line poisson.go:54:80000
-						if k2 < 0 || us < 0.013 && v > us {
-//line poisson.go:55:80000
-							continue
-//line poisson.go:56:80000
+						/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
+							/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4632:1*/
 						}
-//line poisson.go:57:80000
-						t18 := v
-//line poisson.go:57:80000
-						result06 := log64(t18)
-//line poisson.go:58:80000
-						t20 := p.A/float64(us*us) + p.B
-//line poisson.go:57:80000
-						result07 := log64(t20)
-//line poisson.go:58:80000
-						t222 := k2
+						/*line poisson.go:57:80000*/ t18 := v
+						/*line poisson.go:57:80000*/ result06 := log64(t18)
+						/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
+						/*line poisson.go:57:80000*/ result07 := log64(t20)
+						/*line poisson.go:58:80000*/ t222 := k2
 //line poisson.go:59:80000
 						var result08 float64
-//line poisson.go:78:80000
-						if t222 == 0 {
-//line poisson.go:79:80000
-							result08 = -p.Mean
+						/*line poisson.go:78:80000*/ if t222 == 0 {
+							/*line poisson.go:79:80000*/ result08 = -p.Mean
 //line poisson.go:80:80000
 						} else {
-//line poisson.go:81:80000
-							t13 := t222
-//line poisson.go:81:80000
-							result09 := quernFunc1FillPoisson_int32(t13)
-//line poisson.go:82:80000
-							t3 := t222
-//line poisson.go:108:80000
-							d := t3 - t42
+							/*line poisson.go:81:80000*/ t13 := t222
+							/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int32(t13)
+							/*line poisson.go:82:80000*/ t3 := t222
+							/*line poisson.go:108:80000*/ d := t3 - t42
 //line poisson.go:109:80000
 							var result010 float64
-//line poisson.go:109:80000
-							if math.Abs(d) >= 0.1*(t3+t42) {
-//line poisson.go:110:80000
-								t16 := t3 / t42
-//line poisson.go:110:80000
-								result011 := log64(t16)
-//line poisson.go:111:80000
-								result010 = float64(t3*result011) - d
+							/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
+								/*line poisson.go:110:80000*/ t16 := t3 / t42
+								/*line poisson.go:110:80000*/ result011 := log64(t16)
+								/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
 //line poisson.go:112:80000
 							} else {
-//line poisson.go:112:80000
-								v2 := d / (t3 + t42)
-//line poisson.go:113:80000
-								sum2 := float64(d * v2)
-//line poisson.go:114:80000
-								term2 := 2 * float64(t3*v2)
-//line poisson.go:115:80000
-								v22 := float64(v2 * v2)
-//line poisson.go:116:80000
-								for n := float64(3); n < 64; n += 2 {
-//line poisson.go:117:80000
-									if r.Halted() {
-//line poisson.go:116:80000
-										r.Halt()
-//line poisson.go:117:80000
+								/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
+								/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
+								/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
+								/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
+								/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
+									/*line poisson.go:117:80000*/ if r.Halted() {
+										/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4663:1*/
 									}
-//line poisson.go:117:80000
-									term2 *= v22
-//line poisson.go:118:80000
-									next := sum2 + term2/n
-//line poisson.go:119:80000
-									if next == sum2 {
-//line poisson.go:120:80000
-										break
-//line poisson.go:121:80000
+									/*line poisson.go:117:80000*/ term2 *= v22
+									/*line poisson.go:118:80000*/ next := sum2 + term2/n
+									/*line poisson.go:119:80000*/ if next == sum2 {
+										/*line poisson.go:120:80000*/ break /*line quern_gen.go:4668:1*/
 									}
-//line poisson.go:122:80000
-									sum2 = next
-//line poisson.go:123:80000
+									/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4670:1*/
 								}
-//line poisson.go:124:80000
-								result010 = sum2
-//line poisson.go:125:80000
+								/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4672:1*/
 							}
-//line poisson.go:81:80000
-							t62 := t222
-//line poisson.go:81:80000
-							result012 := log64(t62)
-//line poisson.go:82:80000
-							result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
-//line poisson.go:83:80000
+							/*line poisson.go:81:80000*/ t62 := t222
+							/*line poisson.go:81:80000*/ result012 := log64(t62)
+							/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4676:1*/
 						}
-//line poisson.go:57:80000
-						if result06+p.LogA-result07 <= result08 {
-//line poisson.go:58:80000
-							result0 = k2
-//line poisson.go:59:80000
-							break block
-//line poisson.go:60:80000
+						/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
+							/*line poisson.go:58:80000*/ result0 = k2
+							/*line poisson.go:59:80000*/ break block /*line quern_gen.go:4680:1*/
 						}
-//line poisson.go:61:80000
 					}
-//line poisson.go:61:80000
-					result0 = value2
-//line poisson.go:62:80000
+					/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4683:1*/
 				}
-//line poisson.go:63:80000
 			}
-//line poisson.go:136:80000
-			dst[i] = host.Narrow[int32](result0)
-//line poisson.go:137:80000
+			/*line poisson.go:136:80000*/ dst[i] = host.Narrow[int32](result0) /*line quern_gen.go:4686:1*/
 		}
-//line poisson.go:138:80000
 	}
-//line poisson.go:139:80000
 }
 
 // quernFunc1FillPoisson_int32 is random.stirling.
-//
-//line quern_gen.go:8199:1
 func quernFunc1FillPoisson_int32(k float64) float64 {
-//line poisson.go:96:80000
-	if k < 16 {
-//line poisson.go:97:80000
-		return stirlings[host.Int64[int](k)&15]
-//line poisson.go:98:80000
+	/*line poisson.go:96:80000*/ if k < 16 {
+		/*line poisson.go:97:80000*/ return stirlings[host.Int64[int](k)&15] /*line quern_gen.go:4694:1*/
 	}
-//line poisson.go:99:80000
-	r2 := 1 / k
-//line poisson.go:100:80000
-	r22 := float64(r2 * r2)
-//line poisson.go:101:80000
-	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
-//line poisson.go:102:80000
-	s = 0.002777777777777778 - float64(r22*s)
-//line poisson.go:103:80000
-	return float64(r2 * (0.08333333333333333 - float64(r22*s)))
-//line poisson.go:104:80000
+	/*line poisson.go:99:80000*/ r2 := 1 / k
+	/*line poisson.go:100:80000*/ r22 := float64(r2 * r2)
+	/*line poisson.go:101:80000*/ s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
+	/*line poisson.go:102:80000*/ s = 0.002777777777777778 - float64(r22*s)
+	/*line poisson.go:103:80000*/ return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4700:1*/
 }
 
-//line quern_gen.go:8220:1
 func quernPlainFillPoisson_int64(r *host.Run) {
 	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_fillPoisson_int64(t, v0, v1, v2) })
+	host.Plain(r, func(t kernel.Thread) { fillPoisson[int64](t, v0, v1, v2) })
 }
 
 func quernHostFillPoisson_int64(r *host.Run) {
@@ -8247,7 +4730,7 @@ func quernHostFillPoisson_int64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, src Source, t12, t22, value, t42, value2 float64, width int) {
+func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, src Source, t12 float64, t22 float64, value float64, t42 float64, value2 float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -8264,454 +4747,252 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 			block2:
 				switch {
 				default:
-//line poisson.go:39:80000
-					if p.Mean < 10 {
-//line poisson.go:40:80000
-						a, b := src.group64(t1, 0)
-//line poisson.go:41:80000
-						w := a
-//line poisson.go:42:80000
-						u := b
-//line poisson.go:41:80000
-						if t2&1 == 0 {
-//line poisson.go:42:80000
-							u = w
-//line poisson.go:43:80000
+					/*line poisson.go:39:80000*/ if p.Mean < 10 {
+						/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
+						/*line poisson.go:41:80000*/ w := a
+						/*line poisson.go:42:80000*/ u := b
+						/*line poisson.go:41:80000*/ if t2&1 == 0 {
+							/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4755:1*/
 						}
-//line poisson.go:44:80000
-						t4 := u
-//line poisson.go:44:80000
-						result02 := open64(t4)
-//line poisson.go:45:80000
-						t6 := result02
+						/*line poisson.go:44:80000*/ t4 := u
+						/*line poisson.go:44:80000*/ result02 := open64(t4)
+						/*line poisson.go:45:80000*/ t6 := result02
 //line poisson.go:66:80000
 						var k float64
-//line poisson.go:67:80000
-						term := t12
-//line poisson.go:67:80000
-						for sum := t22; t6 > sum && k < 128; {
-//line poisson.go:68:80000
-							if r.Halted() {
-//line poisson.go:67:80000
-								r.Halt()
-//line poisson.go:68:80000
+						/*line poisson.go:67:80000*/ term := t12
+						/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
+							/*line poisson.go:68:80000*/ if r.Halted() {
+								/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4765:1*/
 							}
-//line poisson.go:68:80000
-							k += 1
-//line poisson.go:69:80000
-							term *= p.Mean / k
-//line poisson.go:70:80000
-							sum += term
-//line poisson.go:71:80000
+							/*line poisson.go:68:80000*/ k += 1
+							/*line poisson.go:69:80000*/ term *= p.Mean / k
+							/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4769:1*/
 						}
-//line poisson.go:72:80000
-						result03 := k
-//line poisson.go:44:80000
-						result0 = result03
+						/*line poisson.go:72:80000*/ result03 := k
+						/*line poisson.go:44:80000*/ result0 = result03
 //line poisson.go:45:80000
 					} else {
-//line poisson.go:46:80000
-						for part := uint32(0); part < 65536; part++ {
-//line poisson.go:47:80000
-							t9 := part
-//line poisson.go:47:80000
-							a2, b2 := src.group64(t2, t9)
-//line poisson.go:48:80000
-							a3 := a2
-//line poisson.go:49:80000
-							b3 := b2
-//line poisson.go:48:80000
-							t122 := a3
-//line poisson.go:48:80000
-							result04 := open64(t122)
-//line poisson.go:49:80000
-							t14 := result04 - 0.5
-//line poisson.go:50:80000
-							t15 := b3
-//line poisson.go:48:80000
-							result05 := open64(t15)
-//line poisson.go:49:80000
-							t17 := result05
-//line poisson.go:50:80000
-							u2 := t14
-//line poisson.go:51:80000
-							v := t17
-//line poisson.go:49:80000
-							us := 0.5 - math.Abs(u2)
-//line poisson.go:50:80000
-							k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-//line poisson.go:51:80000
-							if us >= 0.07 && v <= p.Vr {
-//line poisson.go:52:80000
-								result0 = k2
-//line poisson.go:53:80000
-								break block2
-//line poisson.go:54:80000
+						/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
+							/*line poisson.go:47:80000*/ t9 := part
+							/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
+							/*line poisson.go:48:80000*/ a3 := a2
+							/*line poisson.go:49:80000*/ b3 := b2
+							/*line poisson.go:48:80000*/ t122 := a3
+							/*line poisson.go:48:80000*/ result04 := open64(t122)
+							/*line poisson.go:49:80000*/ t14 := result04 - 0.5
+							/*line poisson.go:50:80000*/ t15 := b3
+							/*line poisson.go:48:80000*/ result05 := open64(t15)
+							/*line poisson.go:49:80000*/ t17 := result05
+							/*line poisson.go:50:80000*/ u2 := t14
+							/*line poisson.go:51:80000*/ v := t17
+							/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
+							/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+							/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
+								/*line poisson.go:52:80000*/ result0 = k2
+								/*line poisson.go:53:80000*/ break block2 /*line quern_gen.go:4792:1*/
 							}
-//line poisson.go:54:80000
-							if k2 < 0 || us < 0.013 && v > us {
-//line poisson.go:55:80000
-								continue
-//line poisson.go:56:80000
+							/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
+								/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4795:1*/
 							}
-//line poisson.go:57:80000
-							t18 := v
-//line poisson.go:57:80000
-							result06 := log64(t18)
-//line poisson.go:58:80000
-							t20 := p.A/float64(us*us) + p.B
-//line poisson.go:57:80000
-							result07 := log64(t20)
-//line poisson.go:58:80000
-							t222 := k2
+							/*line poisson.go:57:80000*/ t18 := v
+							/*line poisson.go:57:80000*/ result06 := log64(t18)
+							/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
+							/*line poisson.go:57:80000*/ result07 := log64(t20)
+							/*line poisson.go:58:80000*/ t222 := k2
 //line poisson.go:59:80000
 							var result08 float64
-//line poisson.go:78:80000
-							if t222 == 0 {
-//line poisson.go:79:80000
-								result08 = -p.Mean
+							/*line poisson.go:78:80000*/ if t222 == 0 {
+								/*line poisson.go:79:80000*/ result08 = -p.Mean
 //line poisson.go:80:80000
 							} else {
-//line poisson.go:81:80000
-								t13 := t222
-//line poisson.go:81:80000
-								result09 := quernFunc1FillPoisson_int64(t13)
-//line poisson.go:82:80000
-								t3 := t222
-//line poisson.go:108:80000
-								d := t3 - t42
+								/*line poisson.go:81:80000*/ t13 := t222
+								/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int64(t13)
+								/*line poisson.go:82:80000*/ t3 := t222
+								/*line poisson.go:108:80000*/ d := t3 - t42
 //line poisson.go:109:80000
 								var result010 float64
-//line poisson.go:109:80000
-								if math.Abs(d) >= 0.1*(t3+t42) {
-//line poisson.go:110:80000
-									t16 := t3 / t42
-//line poisson.go:110:80000
-									result011 := log64(t16)
-//line poisson.go:111:80000
-									result010 = float64(t3*result011) - d
+								/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
+									/*line poisson.go:110:80000*/ t16 := t3 / t42
+									/*line poisson.go:110:80000*/ result011 := log64(t16)
+									/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
 //line poisson.go:112:80000
 								} else {
-//line poisson.go:112:80000
-									v2 := d / (t3 + t42)
-//line poisson.go:113:80000
-									sum2 := float64(d * v2)
-//line poisson.go:114:80000
-									term2 := 2 * float64(t3*v2)
-//line poisson.go:115:80000
-									v22 := float64(v2 * v2)
-//line poisson.go:116:80000
-									for n := float64(3); n < 64; n += 2 {
-//line poisson.go:117:80000
-										if r.Halted() {
-//line poisson.go:116:80000
-											r.Halt()
-//line poisson.go:117:80000
+									/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
+									/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
+									/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
+									/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
+									/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
+										/*line poisson.go:117:80000*/ if r.Halted() {
+											/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4826:1*/
 										}
-//line poisson.go:117:80000
-										term2 *= v22
-//line poisson.go:118:80000
-										next := sum2 + term2/n
-//line poisson.go:119:80000
-										if next == sum2 {
-//line poisson.go:120:80000
-											break
-//line poisson.go:121:80000
+										/*line poisson.go:117:80000*/ term2 *= v22
+										/*line poisson.go:118:80000*/ next := sum2 + term2/n
+										/*line poisson.go:119:80000*/ if next == sum2 {
+											/*line poisson.go:120:80000*/ break /*line quern_gen.go:4831:1*/
 										}
-//line poisson.go:122:80000
-										sum2 = next
-//line poisson.go:123:80000
+										/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4833:1*/
 									}
-//line poisson.go:124:80000
-									result010 = sum2
-//line poisson.go:125:80000
+									/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4835:1*/
 								}
-//line poisson.go:81:80000
-								t62 := t222
-//line poisson.go:81:80000
-								result012 := log64(t62)
-//line poisson.go:82:80000
-								result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
-//line poisson.go:83:80000
+								/*line poisson.go:81:80000*/ t62 := t222
+								/*line poisson.go:81:80000*/ result012 := log64(t62)
+								/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4839:1*/
 							}
-//line poisson.go:57:80000
-							if result06+p.LogA-result07 <= result08 {
-//line poisson.go:58:80000
-								result0 = k2
-//line poisson.go:59:80000
-								break block2
-//line poisson.go:60:80000
+							/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
+								/*line poisson.go:58:80000*/ result0 = k2
+								/*line poisson.go:59:80000*/ break block2 /*line quern_gen.go:4843:1*/
 							}
-//line poisson.go:61:80000
 						}
-//line poisson.go:61:80000
-						result0 = value2
-//line poisson.go:62:80000
+						/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4846:1*/
 					}
-//line poisson.go:63:80000
 				}
-//line poisson.go:136:80000
-				row[threadX] = host.Int64[int64](result0)
-//line poisson.go:137:80000
+				/*line poisson.go:136:80000*/ row[threadX] = host.Int64[int64](result0) /*line quern_gen.go:4849:1*/
 			}
-//line poisson.go:138:80000
-			return
-//line poisson.go:139:80000
+			/*line poisson.go:138:80000*/ return /*line quern_gen.go:4851:1*/
 		}
-//line poisson.go:140:80000
 	}
-//line poisson.go:141:80000
-	for threadX := range width {
-//line poisson.go:142:80000
-		r.ThreadIdx.X = threadX
-//line poisson.go:143:80000
-		i := base + threadX
-//line poisson.go:144:80000
-		t2 := src.Offset + uint64(i)
-//line poisson.go:135:80000
-		if i < len(dst) {
+	/*line poisson.go:141:80000*/ for threadX := range width {
+		/*line poisson.go:142:80000*/ r.ThreadIdx.X = threadX
+		/*line poisson.go:143:80000*/ i := base + threadX
+		/*line poisson.go:144:80000*/ t2 := src.Offset + uint64(i)
+		/*line poisson.go:135:80000*/ if i < len(dst) {
 //line poisson.go:136:80000
 			var result0 float64
 //line poisson.go:137:80000
 		block:
-//line poisson.go:138:80000
-			switch {
+			/*line poisson.go:138:80000*/ switch {
 //line poisson.go:139:80000
 			default:
-//line poisson.go:39:80000
-				if p.Mean < 10 {
-//line poisson.go:40:80000
-					t1 := t2 / 2
-//line poisson.go:40:80000
-					a, b := src.group64(t1, 0)
-//line poisson.go:41:80000
-					w := a
-//line poisson.go:42:80000
-					u := b
-//line poisson.go:41:80000
-					if t2&1 == 0 {
-//line poisson.go:42:80000
-						u = w
-//line poisson.go:43:80000
+				/*line poisson.go:39:80000*/ if p.Mean < 10 {
+					/*line poisson.go:40:80000*/ t1 := t2 / 2
+					/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
+					/*line poisson.go:41:80000*/ w := a
+					/*line poisson.go:42:80000*/ u := b
+					/*line poisson.go:41:80000*/ if t2&1 == 0 {
+						/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4872:1*/
 					}
-//line poisson.go:44:80000
-					t4 := u
-//line poisson.go:44:80000
-					result02 := open64(t4)
-//line poisson.go:45:80000
-					t6 := result02
+					/*line poisson.go:44:80000*/ t4 := u
+					/*line poisson.go:44:80000*/ result02 := open64(t4)
+					/*line poisson.go:45:80000*/ t6 := result02
 //line poisson.go:66:80000
 					var k float64
-//line poisson.go:67:80000
-					term := t12
-//line poisson.go:67:80000
-					for sum := t22; t6 > sum && k < 128; {
-//line poisson.go:68:80000
-						if r.Halted() {
-//line poisson.go:67:80000
-							r.Halt()
-//line poisson.go:68:80000
+					/*line poisson.go:67:80000*/ term := t12
+					/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
+						/*line poisson.go:68:80000*/ if r.Halted() {
+							/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4882:1*/
 						}
-//line poisson.go:68:80000
-						k += 1
-//line poisson.go:69:80000
-						term *= p.Mean / k
-//line poisson.go:70:80000
-						sum += term
-//line poisson.go:71:80000
+						/*line poisson.go:68:80000*/ k += 1
+						/*line poisson.go:69:80000*/ term *= p.Mean / k
+						/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4886:1*/
 					}
-//line poisson.go:72:80000
-					result03 := k
-//line poisson.go:44:80000
-					result0 = result03
+					/*line poisson.go:72:80000*/ result03 := k
+					/*line poisson.go:44:80000*/ result0 = result03
 //line poisson.go:45:80000
 				} else {
-//line poisson.go:46:80000
-					for part := uint32(0); part < 65536; part++ {
-//line poisson.go:47:80000
-						t9 := part
-//line poisson.go:47:80000
-						a2, b2 := src.group64(t2, t9)
-//line poisson.go:48:80000
-						a3 := a2
-//line poisson.go:49:80000
-						b3 := b2
-//line poisson.go:48:80000
-						t122 := a3
-//line poisson.go:48:80000
-						result04 := open64(t122)
-//line poisson.go:49:80000
-						t14 := result04 - 0.5
-//line poisson.go:50:80000
-						t15 := b3
-//line poisson.go:48:80000
-						result05 := open64(t15)
-//line poisson.go:49:80000
-						t17 := result05
-//line poisson.go:50:80000
-						u2 := t14
-//line poisson.go:51:80000
-						v := t17
-//line poisson.go:49:80000
-						us := 0.5 - math.Abs(u2)
-//line poisson.go:50:80000
-						k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-//line poisson.go:51:80000
-						if us >= 0.07 && v <= p.Vr {
-//line poisson.go:52:80000
-							result0 = k2
-//line poisson.go:53:80000
-							break block
-//line poisson.go:54:80000
+					/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
+						/*line poisson.go:47:80000*/ t9 := part
+						/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
+						/*line poisson.go:48:80000*/ a3 := a2
+						/*line poisson.go:49:80000*/ b3 := b2
+						/*line poisson.go:48:80000*/ t122 := a3
+						/*line poisson.go:48:80000*/ result04 := open64(t122)
+						/*line poisson.go:49:80000*/ t14 := result04 - 0.5
+						/*line poisson.go:50:80000*/ t15 := b3
+						/*line poisson.go:48:80000*/ result05 := open64(t15)
+						/*line poisson.go:49:80000*/ t17 := result05
+						/*line poisson.go:50:80000*/ u2 := t14
+						/*line poisson.go:51:80000*/ v := t17
+						/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
+						/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+						/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
+							/*line poisson.go:52:80000*/ result0 = k2
+							/*line poisson.go:53:80000*/ break block /*line quern_gen.go:4909:1*/
 						}
-//line poisson.go:54:80000
-						if k2 < 0 || us < 0.013 && v > us {
-//line poisson.go:55:80000
-							continue
-//line poisson.go:56:80000
+						/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
+							/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4912:1*/
 						}
-//line poisson.go:57:80000
-						t18 := v
-//line poisson.go:57:80000
-						result06 := log64(t18)
-//line poisson.go:58:80000
-						t20 := p.A/float64(us*us) + p.B
-//line poisson.go:57:80000
-						result07 := log64(t20)
-//line poisson.go:58:80000
-						t222 := k2
+						/*line poisson.go:57:80000*/ t18 := v
+						/*line poisson.go:57:80000*/ result06 := log64(t18)
+						/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
+						/*line poisson.go:57:80000*/ result07 := log64(t20)
+						/*line poisson.go:58:80000*/ t222 := k2
 //line poisson.go:59:80000
 						var result08 float64
-//line poisson.go:78:80000
-						if t222 == 0 {
-//line poisson.go:79:80000
-							result08 = -p.Mean
+						/*line poisson.go:78:80000*/ if t222 == 0 {
+							/*line poisson.go:79:80000*/ result08 = -p.Mean
 //line poisson.go:80:80000
 						} else {
-//line poisson.go:81:80000
-							t13 := t222
-//line poisson.go:81:80000
-							result09 := quernFunc1FillPoisson_int64(t13)
-//line poisson.go:82:80000
-							t3 := t222
-//line poisson.go:108:80000
-							d := t3 - t42
+							/*line poisson.go:81:80000*/ t13 := t222
+							/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int64(t13)
+							/*line poisson.go:82:80000*/ t3 := t222
+							/*line poisson.go:108:80000*/ d := t3 - t42
 //line poisson.go:109:80000
 							var result010 float64
-//line poisson.go:109:80000
-							if math.Abs(d) >= 0.1*(t3+t42) {
-//line poisson.go:110:80000
-								t16 := t3 / t42
-//line poisson.go:110:80000
-								result011 := log64(t16)
-//line poisson.go:111:80000
-								result010 = float64(t3*result011) - d
+							/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
+								/*line poisson.go:110:80000*/ t16 := t3 / t42
+								/*line poisson.go:110:80000*/ result011 := log64(t16)
+								/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
 //line poisson.go:112:80000
 							} else {
-//line poisson.go:112:80000
-								v2 := d / (t3 + t42)
-//line poisson.go:113:80000
-								sum2 := float64(d * v2)
-//line poisson.go:114:80000
-								term2 := 2 * float64(t3*v2)
-//line poisson.go:115:80000
-								v22 := float64(v2 * v2)
-//line poisson.go:116:80000
-								for n := float64(3); n < 64; n += 2 {
-//line poisson.go:117:80000
-									if r.Halted() {
-//line poisson.go:116:80000
-										r.Halt()
-//line poisson.go:117:80000
+								/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
+								/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
+								/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
+								/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
+								/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
+									/*line poisson.go:117:80000*/ if r.Halted() {
+										/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4943:1*/
 									}
-//line poisson.go:117:80000
-									term2 *= v22
-//line poisson.go:118:80000
-									next := sum2 + term2/n
-//line poisson.go:119:80000
-									if next == sum2 {
-//line poisson.go:120:80000
-										break
-//line poisson.go:121:80000
+									/*line poisson.go:117:80000*/ term2 *= v22
+									/*line poisson.go:118:80000*/ next := sum2 + term2/n
+									/*line poisson.go:119:80000*/ if next == sum2 {
+										/*line poisson.go:120:80000*/ break /*line quern_gen.go:4948:1*/
 									}
-//line poisson.go:122:80000
-									sum2 = next
-//line poisson.go:123:80000
+									/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4950:1*/
 								}
-//line poisson.go:124:80000
-								result010 = sum2
-//line poisson.go:125:80000
+								/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4952:1*/
 							}
-//line poisson.go:81:80000
-							t62 := t222
-//line poisson.go:81:80000
-							result012 := log64(t62)
-//line poisson.go:82:80000
-							result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
-//line poisson.go:83:80000
+							/*line poisson.go:81:80000*/ t62 := t222
+							/*line poisson.go:81:80000*/ result012 := log64(t62)
+							/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4956:1*/
 						}
-//line poisson.go:57:80000
-						if result06+p.LogA-result07 <= result08 {
-//line poisson.go:58:80000
-							result0 = k2
-//line poisson.go:59:80000
-							break block
-//line poisson.go:60:80000
+						/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
+							/*line poisson.go:58:80000*/ result0 = k2
+							/*line poisson.go:59:80000*/ break block /*line quern_gen.go:4960:1*/
 						}
-//line poisson.go:61:80000
 					}
-//line poisson.go:61:80000
-					result0 = value2
-//line poisson.go:62:80000
+					/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4963:1*/
 				}
-//line poisson.go:63:80000
 			}
-//line poisson.go:136:80000
-			dst[i] = host.Int64[int64](result0)
-//line poisson.go:137:80000
+			/*line poisson.go:136:80000*/ dst[i] = host.Int64[int64](result0) /*line quern_gen.go:4966:1*/
 		}
-//line poisson.go:138:80000
 	}
-//line poisson.go:139:80000
 }
 
 // quernFunc1FillPoisson_int64 is random.stirling.
-//
-//line quern_gen.go:8681:1
 func quernFunc1FillPoisson_int64(k float64) float64 {
-//line poisson.go:96:80000
-	if k < 16 {
-//line poisson.go:97:80000
-		return stirlings[host.Int64[int](k)&15]
-//line poisson.go:98:80000
+	/*line poisson.go:96:80000*/ if k < 16 {
+		/*line poisson.go:97:80000*/ return stirlings[host.Int64[int](k)&15] /*line quern_gen.go:4974:1*/
 	}
-//line poisson.go:99:80000
-	r2 := 1 / k
-//line poisson.go:100:80000
-	r22 := float64(r2 * r2)
-//line poisson.go:101:80000
-	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
-//line poisson.go:102:80000
-	s = 0.002777777777777778 - float64(r22*s)
-//line poisson.go:103:80000
-	return float64(r2 * (0.08333333333333333 - float64(r22*s)))
-//line poisson.go:104:80000
+	/*line poisson.go:99:80000*/ r2 := 1 / k
+	/*line poisson.go:100:80000*/ r22 := float64(r2 * r2)
+	/*line poisson.go:101:80000*/ s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
+	/*line poisson.go:102:80000*/ s = 0.002777777777777778 - float64(r22*s)
+	/*line poisson.go:103:80000*/ return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4980:1*/
 }
 
-//line quern_gen.go:8702:1
-func quernPlainFillSobol_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint64](r, 2), host.Value[uint32](r, 3), host.Value[float32](r, 4), host.Slice[uint32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_fillSobol_float32(t, v0, v1, v2, v3, v4, v5, v6) })
+func quernPlainFillSobol[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint64](r, 2), host.Value[uint32](r, 3), host.Value[T](r, 4), host.Slice[uint32](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { fillSobol[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-func quernHostFillSobol_float32(r *host.Run) {
+func quernHostFillSobol[T float32 | float64](r *host.Run) {
 	dimensions := host.Value[int](r, 0)
 	logStride := host.Value[int](r, 1)
 	first := host.Value[uint64](r, 2)
 	drop := host.Value[uint32](r, 3)
-	scale := host.Value[float32](r, 4)
+	scale := host.Value[T](r, 4)
 	table := host.Slice[uint32](r, 5)
-	dst := host.Slice[float32](r, 6)
+	dst := host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -8723,194 +5004,53 @@ func quernHostFillSobol_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillSobol_float32(r, base, dimensions, c, logStride, first, table, size, dst, drop, scale, width)
+				quernRow1FillSobol[T](r, base, dimensions, c, logStride, first, table, size, dst, drop, scale, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillSobol_float32(r *host.Run, base, dimensions, c, logStride int, first uint64, table []uint32, size int, dst []float32, drop uint32, scale float32, width int) {
+func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions int, c int, logStride int, first uint64, table []uint32, size int, dst []T, drop uint32, scale T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line sobol.go:161:90000
-		t1 := (base + threadX) % dimensions
-//line sobol.go:161:90000
-		t2 := (base + threadX) / dimensions
-//line sobol.go:162:90000
-		d := t1
-//line sobol.go:163:90000
-		q := t2
-//line sobol.go:162:90000
-		stride := c << logStride
-//line sobol.go:163:90000
-		if q >= stride {
-//line sobol.go:164:90000
-			continue
-//line sobol.go:165:90000
+		/*line sobol.go:161:90000*/ t1 := (base + threadX) % dimensions
+		/*line sobol.go:161:90000*/ t2 := (base + threadX) / dimensions
+		/*line sobol.go:162:90000*/ d := t1
+		/*line sobol.go:163:90000*/ q := t2
+		/*line sobol.go:162:90000*/ stride := c << logStride
+		/*line sobol.go:163:90000*/ if q >= stride {
+			/*line sobol.go:164:90000*/ continue /*line quern_gen.go:5023:1*/
 		}
-//line sobol.go:166:90000
-		p := first + uint64(q)
-//line sobol.go:167:90000
-		x := table[d]
-//line sobol.go:168:90000
-		at := d
-//line sobol.go:169:90000
-		for g := p ^ p>>1; g != 0; g >>= 1 {
-//line sobol.go:170:90000
-			if r.Halted() {
-//line sobol.go:169:90000
-				r.Halt()
-//line sobol.go:170:90000
+		/*line sobol.go:166:90000*/ p := first + uint64(q)
+		/*line sobol.go:167:90000*/ x := table[d]
+		/*line sobol.go:168:90000*/ at := d
+		/*line sobol.go:169:90000*/ for g := p ^ p>>1; g != 0; g >>= 1 {
+			/*line sobol.go:170:90000*/ if r.Halted() {
+				/*line sobol.go:169:90000*/ r.Halt() /*line quern_gen.go:5030:1*/
 			}
-//line sobol.go:170:90000
-			at += dimensions
-//line sobol.go:171:90000
-			if g&1 != 0 {
-//line sobol.go:172:90000
-				x ^= table[at]
-//line sobol.go:173:90000
+			/*line sobol.go:170:90000*/ at += dimensions
+			/*line sobol.go:171:90000*/ if g&1 != 0 {
+				/*line sobol.go:172:90000*/ x ^= table[at] /*line quern_gen.go:5034:1*/
 			}
-//line sobol.go:174:90000
 		}
 //line sobol.go:175:90000
 		var always uint32
-//line sobol.go:176:90000
-		if logStride > 0 {
-//line sobol.go:177:90000
-			always = table[size+d]
-//line sobol.go:178:90000
+		/*line sobol.go:176:90000*/ if logStride > 0 {
+			/*line sobol.go:177:90000*/ always = table[size+d] /*line quern_gen.go:5040:1*/
 		}
-//line sobol.go:179:90000
-		for i := q*dimensions + d; i < len(dst); i += stride * dimensions {
-//line sobol.go:180:90000
-			if r.Halted() {
-//line sobol.go:179:90000
-				r.Halt()
-//line sobol.go:180:90000
+		/*line sobol.go:179:90000*/ for i := q*dimensions + d; i < len(dst); i += stride * dimensions {
+			/*line sobol.go:180:90000*/ if r.Halted() {
+				/*line sobol.go:179:90000*/ r.Halt() /*line quern_gen.go:5044:1*/
 			}
-//line sobol.go:180:90000
-			dst[i] = float32(x>>drop) * scale
-//line sobol.go:181:90000
-			changed := logStride + bits.TrailingZeros64(^(p >> logStride))
-//line sobol.go:182:90000
-			p += uint64(stride)
-//line sobol.go:183:90000
-			x ^= always ^ table[min(changed+1, 32)*dimensions+d]
-//line sobol.go:184:90000
-		}
-//line sobol.go:185:90000
-	}
-//line sobol.go:186:90000
-}
-
-//line quern_gen.go:8808:1
-func quernPlainFillSobol_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint64](r, 2), host.Value[uint32](r, 3), host.Value[float64](r, 4), host.Slice[uint32](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_fillSobol_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostFillSobol_float64(r *host.Run) {
-	dimensions := host.Value[int](r, 0)
-	logStride := host.Value[int](r, 1)
-	first := host.Value[uint64](r, 2)
-	drop := host.Value[uint32](r, 3)
-	scale := host.Value[float64](r, 4)
-	table := host.Slice[uint32](r, 5)
-	dst := host.Slice[float64](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	c := int(1)
-	size := logStride * dimensions
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillSobol_float64(r, base, dimensions, c, logStride, first, table, size, dst, drop, scale, width)
-			}
+			/*line sobol.go:180:90000*/ dst[i] = T(x>>drop) * scale
+			/*line sobol.go:181:90000*/ changed := logStride + bits.TrailingZeros64(^(p >> logStride))
+			/*line sobol.go:182:90000*/ p += uint64(stride)
+			/*line sobol.go:183:90000*/ x ^= always ^ table[min(changed+1, 32)*dimensions+d] /*line quern_gen.go:5049:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1FillSobol_float64(r *host.Run, base, dimensions, c, logStride int, first uint64, table []uint32, size int, dst []float64, drop uint32, scale float64, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-//line sobol.go:161:90000
-		t1 := (base + threadX) % dimensions
-//line sobol.go:161:90000
-		t2 := (base + threadX) / dimensions
-//line sobol.go:162:90000
-		d := t1
-//line sobol.go:163:90000
-		q := t2
-//line sobol.go:162:90000
-		stride := c << logStride
-//line sobol.go:163:90000
-		if q >= stride {
-//line sobol.go:164:90000
-			continue
-//line sobol.go:165:90000
-		}
-//line sobol.go:166:90000
-		p := first + uint64(q)
-//line sobol.go:167:90000
-		x := table[d]
-//line sobol.go:168:90000
-		at := d
-//line sobol.go:169:90000
-		for g := p ^ p>>1; g != 0; g >>= 1 {
-//line sobol.go:170:90000
-			if r.Halted() {
-//line sobol.go:169:90000
-				r.Halt()
-//line sobol.go:170:90000
-			}
-//line sobol.go:170:90000
-			at += dimensions
-//line sobol.go:171:90000
-			if g&1 != 0 {
-//line sobol.go:172:90000
-				x ^= table[at]
-//line sobol.go:173:90000
-			}
-//line sobol.go:174:90000
-		}
-//line sobol.go:175:90000
-		var always uint32
-//line sobol.go:176:90000
-		if logStride > 0 {
-//line sobol.go:177:90000
-			always = table[size+d]
-//line sobol.go:178:90000
-		}
-//line sobol.go:179:90000
-		for i := q*dimensions + d; i < len(dst); i += stride * dimensions {
-//line sobol.go:180:90000
-			if r.Halted() {
-//line sobol.go:179:90000
-				r.Halt()
-//line sobol.go:180:90000
-			}
-//line sobol.go:180:90000
-			dst[i] = float64(x>>drop) * scale
-//line sobol.go:181:90000
-			changed := logStride + bits.TrailingZeros64(^(p >> logStride))
-//line sobol.go:182:90000
-			p += uint64(stride)
-//line sobol.go:183:90000
-			x ^= always ^ table[min(changed+1, 32)*dimensions+d]
-//line sobol.go:184:90000
-		}
-//line sobol.go:185:90000
-	}
-//line sobol.go:186:90000
-}
-
-//line quern_gen.go:8914:1
 func quernPlainFillBits32(r *host.Run) {
 	v0, v1, v2 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_fillBits32(t, v0, v1, v2) })
@@ -8944,19 +5084,15 @@ func quernHostFillBits32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillBits32(r *host.Run, base, shift int, dst []uint32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, width int) {
+func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:73:20000
-		if 4*i-shift < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line uniform.go:73:20000*/ if 4*i-shift < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -8967,20 +5103,14 @@ func quernRow1FillBits32(r *host.Run, base, shift int, dst []uint32, size uint64
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -9039,19 +5169,12 @@ func quernRow1FillBits32(r *host.Run, base, shift int, dst []uint32, size uint64
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -9137,20 +5260,13 @@ func quernRow1FillBits32(r *host.Run, base, shift int, dst []uint32, size uint64
 			d = t1211
 			result0 := [4]uint32{a, b, c2, d}
 			result02 := result0
-//line uniform.go:52
-			result03 := result02
-//line uniform.go:74:20000
-			t5 := result03
-//line uniform.go:74:20000
-			store4[uint32](dst, i, shift, t5)
-//line uniform.go:75:20000
+			/*line uniform.go:52*/ result03 := result02
+			/*line uniform.go:74:20000*/ t5 := result03
+			/*line uniform.go:74:20000*/ store4[uint32](dst, i, shift, t5) /*line quern_gen.go:5265:1*/
 		}
-//line uniform.go:76:20000
 	}
-//line uniform.go:77:20000
 }
 
-//line quern_gen.go:9154:1
 func quernHostFillBits32_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	dst := host.Slice[uint32](r, 2)
@@ -9179,19 +5295,15 @@ func quernHostFillBits32_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillBits32_shift_0(r *host.Run, base, shift2 int, dst []uint32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, width int) {
+func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:73:20000
-		if 4*i-shift2 < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line uniform.go:73:20000*/ if 4*i-shift2 < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -9202,20 +5314,14 @@ func quernRow1FillBits32_shift_0(r *host.Run, base, shift2 int, dst []uint32, si
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -9274,19 +5380,12 @@ func quernRow1FillBits32_shift_0(r *host.Run, base, shift2 int, dst []uint32, si
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -9372,20 +5471,13 @@ func quernRow1FillBits32_shift_0(r *host.Run, base, shift2 int, dst []uint32, si
 			d = t1211
 			result0 := [4]uint32{a, b, c2, d}
 			result02 := result0
-//line uniform.go:52
-			result03 := result02
-//line uniform.go:74:20000
-			t5 := result03
-//line uniform.go:74:20000
-			store4[uint32](dst, i, shift2, t5)
-//line uniform.go:75:20000
+			/*line uniform.go:52*/ result03 := result02
+			/*line uniform.go:74:20000*/ t5 := result03
+			/*line uniform.go:74:20000*/ store4[uint32](dst, i, shift2, t5) /*line quern_gen.go:5476:1*/
 		}
-//line uniform.go:76:20000
 	}
-//line uniform.go:77:20000
 }
 
-//line quern_gen.go:9389:1
 func quernPlainFillBits64(r *host.Run) {
 	v0, v1, v2 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_fillBits64(t, v0, v1, v2) })
@@ -9412,36 +5504,24 @@ func quernHostFillBits64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillBits64(r *host.Run, base, shift int, dst []uint64, size uint64, src Source, width int) {
+func quernRow1FillBits64(r *host.Run, base int, shift int, dst []uint64, size uint64, src Source, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:80:20000
-		if 2*i-shift < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line uniform.go:80:20000*/ if 2*i-shift < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line uniform.go:81:20000
-			a3 := a2
-//line uniform.go:82:20000
-			b3 := b2
-//line uniform.go:82:20000
-			t6 := a3
-//line uniform.go:83:20000
-			t7 := b3
-//line uniform.go:82:20000
-			store2[uint64](dst, i, shift, t6, t7)
-//line uniform.go:83:20000
+			/*line uniform.go:81:20000*/ a3 := a2
+			/*line uniform.go:82:20000*/ b3 := b2
+			/*line uniform.go:82:20000*/ t6 := a3
+			/*line uniform.go:83:20000*/ t7 := b3
+			/*line uniform.go:82:20000*/ store2[uint64](dst, i, shift, t6, t7) /*line quern_gen.go:5520:1*/
 		}
-//line uniform.go:84:20000
 	}
-//line uniform.go:85:20000
 }
 
-//line quern_gen.go:9445:1
 func quernHostFillBits64_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	dst := host.Slice[uint64](r, 2)
@@ -9463,36 +5543,24 @@ func quernHostFillBits64_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillBits64_shift_0(r *host.Run, base, shift2 int, dst []uint64, size uint64, src Source, width int) {
+func quernRow1FillBits64_shift_0(r *host.Run, base int, shift2 int, dst []uint64, size uint64, src Source, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:80:20000
-		if 2*i-shift2 < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line uniform.go:80:20000*/ if 2*i-shift2 < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line uniform.go:81:20000
-			a3 := a2
-//line uniform.go:82:20000
-			b3 := b2
-//line uniform.go:82:20000
-			t6 := a3
-//line uniform.go:83:20000
-			t7 := b3
-//line uniform.go:82:20000
-			store2[uint64](dst, i, shift2, t6, t7)
-//line uniform.go:83:20000
+			/*line uniform.go:81:20000*/ a3 := a2
+			/*line uniform.go:82:20000*/ b3 := b2
+			/*line uniform.go:82:20000*/ t6 := a3
+			/*line uniform.go:83:20000*/ t7 := b3
+			/*line uniform.go:82:20000*/ store2[uint64](dst, i, shift2, t6, t7) /*line quern_gen.go:5559:1*/
 		}
-//line uniform.go:84:20000
 	}
-//line uniform.go:85:20000
 }
 
-//line quern_gen.go:9496:1
 func quernPlainFillUniform32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_fillUniform32(t, v0, v1, v2, v3, v4, v5) })
@@ -9529,19 +5597,15 @@ func quernHostFillUniform32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillUniform32(r *host.Run, base, shift int, dst []float32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, low, width, last float32, width2 int) {
+func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:97:20000
-		if 4*i-shift < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line uniform.go:97:20000*/ if 4*i-shift < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -9552,20 +5616,14 @@ func quernRow1FillUniform32(r *host.Run, base, shift int, dst []float32, size ui
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -9624,19 +5682,12 @@ func quernRow1FillUniform32(r *host.Run, base, shift int, dst []float32, size ui
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -9728,50 +5779,28 @@ func quernRow1FillUniform32(r *host.Run, base, shift int, dst []float32, size ui
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line uniform.go:98:20000
-			w_0 := result0_03
-//line uniform.go:99:20000
-			w_1 := result0_13
-//line uniform.go:100:20000
-			w_2 := result0_23
-//line uniform.go:101:20000
-			w_3 := result0_33
-//line uniform.go:100:20000
-			t5 := w_0
-//line uniform.go:100:20000
-			result0 := scaled32(t5, low, width, last)
-//line uniform.go:101:20000
-			t1011 := w_1
-//line uniform.go:100:20000
-			result02 := scaled32(t1011, low, width, last)
-//line uniform.go:101:20000
-			t15 := w_2
-//line uniform.go:101:20000
-			result03 := scaled32(t15, low, width, last)
-//line uniform.go:102:20000
-			t20 := w_3
-//line uniform.go:101:20000
-			result04 := scaled32(t20, low, width, last)
-//line uniform.go:99:20000
-			t25 := [4]float32{result0, result02, result03, result04}
-//line uniform.go:99:20000
-			store4[float32](dst, i, shift, t25)
-//line uniform.go:100:20000
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line uniform.go:98:20000*/ w_0 := result0_03
+			/*line uniform.go:99:20000*/ w_1 := result0_13
+			/*line uniform.go:100:20000*/ w_2 := result0_23
+			/*line uniform.go:101:20000*/ w_3 := result0_33
+			/*line uniform.go:100:20000*/ t5 := w_0
+			/*line uniform.go:100:20000*/ result0 := scaled32(t5, low, width, last)
+			/*line uniform.go:101:20000*/ t1011 := w_1
+			/*line uniform.go:100:20000*/ result02 := scaled32(t1011, low, width, last)
+			/*line uniform.go:101:20000*/ t15 := w_2
+			/*line uniform.go:101:20000*/ result03 := scaled32(t15, low, width, last)
+			/*line uniform.go:102:20000*/ t20 := w_3
+			/*line uniform.go:101:20000*/ result04 := scaled32(t20, low, width, last)
+			/*line uniform.go:99:20000*/ t25 := [4]float32{result0, result02, result03, result04}
+			/*line uniform.go:99:20000*/ store4[float32](dst, i, shift, t25) /*line quern_gen.go:5799:1*/
 		}
-//line uniform.go:101:20000
 	}
-//line uniform.go:102:20000
 }
 
-//line quern_gen.go:9775:1
 func quernHostFillUniform32_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	low := host.Value[float32](r, 2)
@@ -9803,19 +5832,15 @@ func quernHostFillUniform32_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillUniform32_shift_0(r *host.Run, base, shift2 int, dst []float32, size uint64, c, t1_2, t1_3, t2_0, t2_1, c3, c4 uint32, low, width, last float32, width2 int) {
+func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:97:20000
-		if 4*i-shift2 < len(dst) {
-//line uniform.go:52
-			t1 := size + uint64(base+threadX)
-//line source.go:42
-			t1_0 := uint32(t1)
+		/*line uniform.go:97:20000*/ if 4*i-shift2 < len(dst) {
+			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
+			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
-//line source.go:41
-			t12 := t1_0
+			/*line source.go:41*/ t12 := t1_0
 			t2 := t1_1
 			a := t12
 			b := t2
@@ -9826,20 +5851,14 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base, shift2 int, dst []float32
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line source.go:52:10000
-			t8 := c2
-//line source.go:53
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			/*line source.go:52:10000*/ t8 := c2
+			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-//line source.go:56:10000
-			t10 := lo1
-//line source.go:57:10000
-			t11 := hi0 ^ d ^ k1
-//line source.go:58:10000
-			t122 := lo0
-//line source.go:59
-			a = t9
+			/*line source.go:56:10000*/ t10 := lo1
+			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
+			/*line source.go:58:10000*/ t122 := lo0
+			/*line source.go:59*/ a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -9898,19 +5917,12 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base, shift2 int, dst []float32
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-//line source.go:118:10000
-			lo15 := t85 * 3449720151
-//line source.go:119:10000
-			t95 := hi15 ^ b ^ k0
-//line source.go:120:10000
-			t105 := lo15
-//line source.go:121:10000
-			t115 := hi05 ^ d ^ k1
-//line source.go:122:10000
-			t126 := lo05
-//line source.go:123:10000
-			a = t95
-//line source.go:124
+			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
+			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
+			/*line source.go:120:10000*/ t105 := lo15
+			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
+			/*line source.go:122:10000*/ t126 := lo05
+			/*line source.go:123*/ a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -10002,50 +6014,28 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base, shift2 int, dst []float32
 			result0_12 := result0_1
 			result0_22 := result0_2
 			result0_32 := result0_3
-//line uniform.go:52
-			result0_03 := result0_02
-//line uniform.go:53:20000
-			result0_13 := result0_12
-//line uniform.go:54:20000
-			result0_23 := result0_22
-//line uniform.go:55:20000
-			result0_33 := result0_32
-//line uniform.go:98:20000
-			w_0 := result0_03
-//line uniform.go:99:20000
-			w_1 := result0_13
-//line uniform.go:100:20000
-			w_2 := result0_23
-//line uniform.go:101:20000
-			w_3 := result0_33
-//line uniform.go:100:20000
-			t5 := w_0
-//line uniform.go:100:20000
-			result0 := scaled32(t5, low, width, last)
-//line uniform.go:101:20000
-			t1011 := w_1
-//line uniform.go:100:20000
-			result02 := scaled32(t1011, low, width, last)
-//line uniform.go:101:20000
-			t15 := w_2
-//line uniform.go:101:20000
-			result03 := scaled32(t15, low, width, last)
-//line uniform.go:102:20000
-			t20 := w_3
-//line uniform.go:101:20000
-			result04 := scaled32(t20, low, width, last)
-//line uniform.go:99:20000
-			t25 := [4]float32{result0, result02, result03, result04}
-//line uniform.go:99:20000
-			store4[float32](dst, i, shift2, t25)
-//line uniform.go:100:20000
+			/*line uniform.go:52*/ result0_03 := result0_02
+			/*line uniform.go:53:20000*/ result0_13 := result0_12
+			/*line uniform.go:54:20000*/ result0_23 := result0_22
+			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			/*line uniform.go:98:20000*/ w_0 := result0_03
+			/*line uniform.go:99:20000*/ w_1 := result0_13
+			/*line uniform.go:100:20000*/ w_2 := result0_23
+			/*line uniform.go:101:20000*/ w_3 := result0_33
+			/*line uniform.go:100:20000*/ t5 := w_0
+			/*line uniform.go:100:20000*/ result0 := scaled32(t5, low, width, last)
+			/*line uniform.go:101:20000*/ t1011 := w_1
+			/*line uniform.go:100:20000*/ result02 := scaled32(t1011, low, width, last)
+			/*line uniform.go:101:20000*/ t15 := w_2
+			/*line uniform.go:101:20000*/ result03 := scaled32(t15, low, width, last)
+			/*line uniform.go:102:20000*/ t20 := w_3
+			/*line uniform.go:101:20000*/ result04 := scaled32(t20, low, width, last)
+			/*line uniform.go:99:20000*/ t25 := [4]float32{result0, result02, result03, result04}
+			/*line uniform.go:99:20000*/ store4[float32](dst, i, shift2, t25) /*line quern_gen.go:6034:1*/
 		}
-//line uniform.go:101:20000
 	}
-//line uniform.go:102:20000
 }
 
-//line quern_gen.go:10049:1
 func quernPlainFillUniform64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_fillUniform64(t, v0, v1, v2, v3, v4, v5) })
@@ -10075,44 +6065,28 @@ func quernHostFillUniform64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillUniform64(r *host.Run, base, shift int, dst []float64, size uint64, src Source, low, width, last float64, width2 int) {
+func quernRow1FillUniform64(r *host.Run, base int, shift int, dst []float64, size uint64, src Source, low float64, width float64, last float64, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:108:20000
-		if 2*i-shift < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line uniform.go:108:20000*/ if 2*i-shift < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line uniform.go:109:20000
-			a3 := a2
-//line uniform.go:110:20000
-			b3 := b2
-//line uniform.go:110:20000
-			t6 := a3
-//line uniform.go:110:20000
-			result0 := scaled64(t6, low, width, last)
-//line uniform.go:111:20000
-			t11 := result0
-//line uniform.go:112:20000
-			t12 := b3
-//line uniform.go:110:20000
-			result02 := scaled64(t12, low, width, last)
-//line uniform.go:111:20000
-			t17 := result02
-//line uniform.go:110:20000
-			store2[float64](dst, i, shift, t11, t17)
-//line uniform.go:111:20000
+			/*line uniform.go:109:20000*/ a3 := a2
+			/*line uniform.go:110:20000*/ b3 := b2
+			/*line uniform.go:110:20000*/ t6 := a3
+			/*line uniform.go:110:20000*/ result0 := scaled64(t6, low, width, last)
+			/*line uniform.go:111:20000*/ t11 := result0
+			/*line uniform.go:112:20000*/ t12 := b3
+			/*line uniform.go:110:20000*/ result02 := scaled64(t12, low, width, last)
+			/*line uniform.go:111:20000*/ t17 := result02
+			/*line uniform.go:110:20000*/ store2[float64](dst, i, shift, t11, t17) /*line quern_gen.go:6085:1*/
 		}
-//line uniform.go:112:20000
 	}
-//line uniform.go:113:20000
 }
 
-//line quern_gen.go:10116:1
 func quernHostFillUniform64_shift_0(r *host.Run) {
 	src := host.Value[Source](r, 0)
 	low := host.Value[float64](r, 2)
@@ -10137,39 +6111,24 @@ func quernHostFillUniform64_shift_0(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FillUniform64_shift_0(r *host.Run, base, shift2 int, dst []float64, size uint64, src Source, low, width, last float64, width2 int) {
+func quernRow1FillUniform64_shift_0(r *host.Run, base int, shift2 int, dst []float64, size uint64, src Source, low float64, width float64, last float64, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line uniform.go:108:20000
-		if 2*i-shift2 < len(dst) {
-//line uniform.go:56
-			t1 := size + uint64(base+threadX)
-//line uniform.go:56
-			a, b := src.group64(t1, 0)
+		/*line uniform.go:108:20000*/ if 2*i-shift2 < len(dst) {
+			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
+			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-//line uniform.go:109:20000
-			a3 := a2
-//line uniform.go:110:20000
-			b3 := b2
-//line uniform.go:110:20000
-			t6 := a3
-//line uniform.go:110:20000
-			result0 := scaled64(t6, low, width, last)
-//line uniform.go:111:20000
-			t11 := result0
-//line uniform.go:112:20000
-			t12 := b3
-//line uniform.go:110:20000
-			result02 := scaled64(t12, low, width, last)
-//line uniform.go:111:20000
-			t17 := result02
-//line uniform.go:110:20000
-			store2[float64](dst, i, shift2, t11, t17)
-//line uniform.go:111:20000
+			/*line uniform.go:109:20000*/ a3 := a2
+			/*line uniform.go:110:20000*/ b3 := b2
+			/*line uniform.go:110:20000*/ t6 := a3
+			/*line uniform.go:110:20000*/ result0 := scaled64(t6, low, width, last)
+			/*line uniform.go:111:20000*/ t11 := result0
+			/*line uniform.go:112:20000*/ t12 := b3
+			/*line uniform.go:110:20000*/ result02 := scaled64(t12, low, width, last)
+			/*line uniform.go:111:20000*/ t17 := result02
+			/*line uniform.go:110:20000*/ store2[float64](dst, i, shift2, t11, t17) /*line quern_gen.go:6131:1*/
 		}
-//line uniform.go:112:20000
 	}
-//line uniform.go:113:20000
 }

@@ -17,10 +17,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
-	Archive: quern_gen_zip,
-	Sum:     "50af6b05f578f9b1af395d238536645727cf3afe1f21710fa3ac217e110ccd5f",
+	Archive: &quern_gen_zip,
+	Sum:     "08fd7aeab16b35c2651f34c55c3f94275c948a34bc4067741cb6ec9e8154f974",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -181,89 +181,8 @@ var (
 	quern_solveAll_float64        quern_gen_is_stale__run_go_generate__solveAll_float64        = solveAll[float64]
 )
 
-var quernMulBSR_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulBSR[float32]", Package: "quern.dev/sparse", Pos: "bsr.go:105",
-	Entry: "mulBSR_float32",
-	Params: []compiled.Param{
-		{Name: "block", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 7, 4, 0, 1, 4, 1, 3, 2, 3, 2, 0, 5, 4, 0, 1, 4, 7, 1, 3, 1, 0, 4, 1, 7, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 27},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 113, Col: 15},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
-		}},
-	},
-	Host:  quernHostMulBSR_float32,
-	Plain: quernPlainMulBSR_float32,
-})
-
-var quernMulBSR_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulBSR[float64]", Package: "quern.dev/sparse", Pos: "bsr.go:105",
-	Entry: "mulBSR_float64",
-	Params: []compiled.Param{
-		{Name: "block", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 7, 4, 0, 1, 4, 1, 3, 2, 3, 2, 0, 5, 4, 0, 1, 4, 7, 1, 3, 1, 0, 4, 1, 7, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 16},
-			{Kind: compiled.DivideSite, File: "bsr.go", Line: 110, Col: 27},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 112, Col: 13},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 113, Col: 15},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 114, Col: 39},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 11},
-			{Kind: compiled.IndexSite, File: "bsr.go", Line: 116, Col: 25},
-		}},
-	},
-	Host:  quernHostMulBSR_float64,
-	Plain: quernPlainMulBSR_float64,
-})
+var quernMulBSR_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float32]", Code: &quernPTX, Host: quernHostMulBSR[float32], Plain: quernPlainMulBSR[float32]}}
+var quernMulBSR_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float64]", Code: &quernPTX, Host: quernHostMulBSR[float64], Plain: quernPlainMulBSR[float64]}}
 
 // LaunchMulBSR runs mulBSR on the grid g.
 //
@@ -292,20 +211,7 @@ func LaunchMulBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, alp
 	return l.End()
 }
 
-var quernStarts = gpu.NewKernel(compiled.Kernel{
-	Name: "starts", Package: "quern.dev/sparse", Pos: "convert.go:29",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostStarts,
-	Plain: quernPlainStarts,
-})
+var quernStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "starts", Code: &quernPTX, Host: quernHostStarts, Plain: quernPlainStarts}}
 
 // LaunchStarts runs starts on the grid g.
 //
@@ -320,20 +226,7 @@ func LaunchStarts(s *gpu.Stream, g gpu.Grid, rows, start *gpu.Buffer[int32]) err
 	return l.End()
 }
 
-var quernRowsOf = gpu.NewKernel(compiled.Kernel{
-	Name: "rowsOf", Package: "quern.dev/sparse", Pos: "convert.go:38",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostRowsOf,
-	Plain: quernPlainRowsOf,
-})
+var quernRowsOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "rowsOf", Code: &quernPTX, Host: quernHostRowsOf, Plain: quernPlainRowsOf}}
 
 // LaunchRowsOf runs rowsOf on the grid g.
 //
@@ -348,63 +241,8 @@ func LaunchRowsOf(s *gpu.Stream, g gpu.Grid, start, rows *gpu.Buffer[int32]) err
 	return l.End()
 }
 
-var quernGather_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gather[float32]", Package: "quern.dev/sparse", Pos: "convert.go:47",
-	Entry: "gather_float32",
-	Params: []compiled.Param{
-		{Name: "numbers", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "indexIn", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "valueIn", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 3, 3, 10, 4, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 37},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 37},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 37},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 24},
-		}},
-	},
-	Host:  quernHostGather_float32,
-	Plain: quernPlainGather_float32,
-})
-
-var quernGather_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gather[float64]", Package: "quern.dev/sparse", Pos: "convert.go:47",
-	Entry: "gather_float64",
-	Params: []compiled.Param{
-		{Name: "numbers", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "indexIn", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "valueIn", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 3, 3, 10, 4, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 37},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 37},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 37},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 50, Col: 24},
-		}},
-	},
-	Host:  quernHostGather_float64,
-	Plain: quernPlainGather_float64,
-})
+var quernGather_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[float32]", Code: &quernPTX, Host: quernHostGather[float32], Plain: quernPlainGather[float32]}}
+var quernGather_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[float64]", Code: &quernPTX, Host: quernHostGather[float64], Plain: quernPlainGather[float64]}}
 
 // LaunchGather runs gather on the grid g.
 //
@@ -429,51 +267,8 @@ func LaunchGather[T float32 | float64](s *gpu.Stream, g gpu.Grid, numbers, index
 	return l.End()
 }
 
-var quernGatherRows_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "gatherRows[float32]", Package: "quern.dev/sparse", Pos: "convert.go:57",
-	Entry: "gatherRows_float32",
-	Params: []compiled.Param{
-		{Name: "numbers", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "valueIn", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 60, Col: 54},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 60, Col: 54},
-		}},
-	},
-	Host:  quernHostGatherRows_float32,
-	Plain: quernPlainGatherRows_float32,
-})
-
-var quernGatherRows_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "gatherRows[float64]", Package: "quern.dev/sparse", Pos: "convert.go:57",
-	Entry: "gatherRows_float64",
-	Params: []compiled.Param{
-		{Name: "numbers", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "valueIn", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 60, Col: 54},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 60, Col: 54},
-		}},
-	},
-	Host:  quernHostGatherRows_float64,
-	Plain: quernPlainGatherRows_float64,
-})
+var quernGatherRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherRows[float32]", Code: &quernPTX, Host: quernHostGatherRows[float32], Plain: quernPlainGatherRows[float32]}}
+var quernGatherRows_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherRows[float64]", Code: &quernPTX, Host: quernHostGatherRows[float64], Plain: quernPlainGatherRows[float64]}}
 
 // LaunchGatherRows runs gatherRows on the grid g.
 //
@@ -498,25 +293,7 @@ func LaunchGatherRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, numbers, s
 	return l.End()
 }
 
-var quernLongest = gpu.NewKernel(compiled.Kernel{
-	Name: "longest", Package: "quern.dev/sparse", Pos: "convert.go:228",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "greatest", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483649, 0, -1, 1, 1, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483649}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 233, Col: 20},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 233, Col: 20},
-		}},
-	},
-	Host:  quernHostLongest,
-	Plain: quernPlainLongest,
-})
+var quernLongest = &gpu.Kernel{Declared: compiled.Declaration{Name: "longest", Code: &quernPTX, Host: quernHostLongest, Plain: quernPlainLongest}}
 
 // LaunchLongest runs longest on the grid g.
 //
@@ -531,63 +308,8 @@ func LaunchLongest(s *gpu.Stream, g gpu.Grid, start, greatest *gpu.Buffer[int32]
 	return l.End()
 }
 
-var quernDotTiles_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotTiles[float32]", Package: "quern.dev/sparse", Pos: "dot.go:20",
-	Entry: "dotTiles_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 2, 1, 1, 0, 5, 1, 1, 4, 9, 0, 1, 0, 1, 2, 4, 9, 0, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 2, 1, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 1, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 2, 1, 1, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 2, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 18},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 39},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 37, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 18},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 39},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 37, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 64,
-	Host:   quernHostDotTiles_float32,
-	Plain:  quernPlainDotTiles_float32,
-})
-
-var quernDotTiles_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotTiles[float64]", Package: "quern.dev/sparse", Pos: "dot.go:20",
-	Entry: "dotTiles_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 2, 1, 1, 0, 5, 1, 1, 4, 9, 0, 1, 0, 1, 2, 4, 9, 0, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 2, 1, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 1, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 2, 1, 1, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 2, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 18},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 39},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 37, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 18},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 25, Col: 39},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 37, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 64,
-	Host:   quernHostDotTiles_float64,
-	Plain:  quernPlainDotTiles_float64,
-})
+var quernDotTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotTiles[float32]", Code: &quernPTX, Host: quernHostDotTiles[float32], Plain: quernPlainDotTiles[float32]}}
+var quernDotTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotTiles[float64]", Code: &quernPTX, Host: quernHostDotTiles[float64], Plain: quernPlainDotTiles[float64]}}
 
 // LaunchDotTiles runs dotTiles on the grid g.
 //
@@ -612,93 +334,8 @@ func LaunchDotTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, x, y 
 	return l.End()
 }
 
-var quernDotParts_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotParts[float32]", Package: "quern.dev/sparse", Pos: "dot.go:44",
-	Entry: "dotParts_float32",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 1, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 2, 1, 1, 0, 5, 4, 1, 0, 1, 2, 3, 2, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 2, 0, 2, 1, 5, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 1, 1, 0, 5, 9, 2147483648, 2, 1, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 0, 2, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 58, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 58, Col: 2},
-		}},
-	},
-	Host:  quernHostDotParts_float32,
-	Plain: quernPlainDotParts_float32,
-})
-
-var quernDotParts_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "dotParts[float64]", Package: "quern.dev/sparse", Pos: "dot.go:44",
-	Entry: "dotParts_float64",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 1, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 2, 1, 1, 0, 5, 4, 1, 0, 1, 2, 3, 2, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0, 2, 0, 2, 1, 5, 1, 4, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 2, 1, 1, 0, 5, 9, 2147483648, 2, 1, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 0, 2, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 58, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 50, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 51, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 52, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 53, Col: 38},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 16},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 56, Col: 36},
-			{Kind: compiled.IndexSite, File: "dot.go", Line: 58, Col: 2},
-		}},
-	},
-	Host:  quernHostDotParts_float64,
-	Plain: quernPlainDotParts_float64,
-})
+var quernDotParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotParts[float32]", Code: &quernPTX, Host: quernHostDotParts[float32], Plain: quernPlainDotParts[float32]}}
+var quernDotParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotParts[float64]", Code: &quernPTX, Host: quernHostDotParts[float64], Plain: quernPlainDotParts[float64]}}
 
 // LaunchDotParts runs dotParts on the grid g.
 //
@@ -723,81 +360,8 @@ func LaunchDotParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, part int,
 	return l.End()
 }
 
-var quernToELL_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "toELL[float32]", Package: "quern.dev/sparse", Pos: "ell.go:54",
-	Entry: "toELL_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "indexIn", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "valueIn", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 5, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 5, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 6, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 6, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
-		}},
-	},
-	Host:  quernHostToELL_float32,
-	Plain: quernPlainToELL_float32,
-})
-
-var quernToELL_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "toELL[float64]", Package: "quern.dev/sparse", Pos: "ell.go:54",
-	Entry: "toELL_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "indexIn", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "valueIn", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 5, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 5, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 5, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 6, 3, 1, 2, 4, 1, 0, 1, 1, 5, 4, 0, 1, 3, 1, 6, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483649, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "ell.go", Line: 61, Col: 2, Text: "assertion failed: a row has more entries than the ELL matrix has places"},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 29},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 65, Col: 11},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 3},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 67, Col: 22},
-		}},
-	},
-	Host:  quernHostToELL_float64,
-	Plain: quernPlainToELL_float64,
-})
+var quernToELL_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "toELL[float32]", Code: &quernPTX, Host: quernHostToELL[float32], Plain: quernPlainToELL[float32]}}
+var quernToELL_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "toELL[float64]", Code: &quernPTX, Host: quernHostToELL[float64], Plain: quernPlainToELL[float64]}}
 
 // LaunchToELL runs toELL on the grid g.
 func LaunchToELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, width int, start, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
@@ -822,69 +386,8 @@ func LaunchToELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, width int
 	return l.End()
 }
 
-var quernMulELL_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulELL[float32]", Package: "quern.dev/sparse", Pos: "ell.go:72",
-	Entry: "mulELL_float32",
-	Params: []compiled.Param{
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 6, 5, 4, 1, 3, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0, 1, 0, 1, 6, 5, 9, 2147483648, 0, -1, 1, 4, 1, 0, 1, 6, 5, 4, 1, 4, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 6, 5, 9, 2147483648, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
-		}},
-	},
-	Host:  quernHostMulELL_float32,
-	Plain: quernPlainMulELL_float32,
-})
-
-var quernMulELL_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulELL[float64]", Package: "quern.dev/sparse", Pos: "ell.go:72",
-	Entry: "mulELL_float64",
-	Params: []compiled.Param{
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 6, 5, 4, 1, 3, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0, 1, 0, 1, 6, 5, 9, 2147483648, 0, -1, 1, 4, 1, 0, 1, 6, 5, 4, 1, 4, 1, 6, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 6, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 6, 5, 9, 2147483648, 1, 0, 1, 6, 5, 1, 6, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 79, Col: 8},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 10},
-			{Kind: compiled.IndexSite, File: "ell.go", Line: 83, Col: 32},
-		}},
-	},
-	Host:  quernHostMulELL_float64,
-	Plain: quernPlainMulELL_float64,
-})
+var quernMulELL_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELL[float32]", Code: &quernPTX, Host: quernHostMulELL[float32], Plain: quernPlainMulELL[float32]}}
+var quernMulELL_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELL[float64]", Code: &quernPTX, Host: quernHostMulELL[float64], Plain: quernPlainMulELL[float64]}}
 
 // LaunchMulELL runs mulELL on the grid g.
 func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alpha, beta T, index *gpu.Buffer[int32], value, x, y *gpu.Buffer[T]) error {
@@ -909,85 +412,8 @@ func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alp
 	return l.End()
 }
 
-var quernMulColumns_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulColumns[float32]", Package: "quern.dev/sparse", Pos: "multiply_matrix.go:12",
-	Entry: "mulColumns_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "cols", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647, 0, -1, 0, 2, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 1, 3, 1, 10, 3, 1, 1, 4, 1, 0, 1, 3, 5, 4, 7, 1, 3, 1, 10, 3, 1, 1, 4, 2, 4, 2, 1, 5, 1, 3, 5, 4, 7, 0, 3, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 2, 4, 1, 3, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 27},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 21},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 27},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 23, Col: 36},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 27},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 23, Col: 36},
-		}},
-	},
-	Host:  quernHostMulColumns_float32,
-	Plain: quernPlainMulColumns_float32,
-})
-
-var quernMulColumns_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulColumns[float64]", Package: "quern.dev/sparse", Pos: "multiply_matrix.go:12",
-	Entry: "mulColumns_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "cols", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647, 0, -1, 0, 2, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 1, 3, 1, 10, 3, 1, 1, 4, 1, 0, 1, 3, 5, 4, 7, 1, 3, 1, 10, 3, 1, 1, 4, 2, 4, 2, 1, 5, 1, 3, 5, 4, 7, 0, 3, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 2, 4, 1, 3, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 27},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 21},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 27},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 23, Col: 36},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 27},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 20, Col: 21},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 23, Col: 36},
-		}},
-	},
-	Host:  quernHostMulColumns_float64,
-	Plain: quernPlainMulColumns_float64,
-})
+var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns_float32}}
+var quernMulColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float64]", Code: &quernPTX, Host: quernHostMulColumns_float64, Plain: quernPlainMulColumns_float64}}
 
 // LaunchMulColumns runs mulColumns on the grid g.
 //
@@ -1019,109 +445,8 @@ func LaunchMulColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols
 	return l.End()
 }
 
-var quernMulTiles_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulTiles[float32]", Package: "quern.dev/sparse", Pos: "multiply_matrix.go:31",
-	Entry: "mulTiles_float32",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "cols", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 9, 2147483655, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647, 0, -1, 0, 2, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 1, 3, 1, 10, 3, 1, 1, 4, 1, 0, 1, 3, 5, 4, 7, 1, 3, 1, 10, 3, 1, 1, 4, 2, 4, 2, 1, 5, 1, 3, 5, 4, 7, 0, 3, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 2, 4, 1, 3, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 13},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 27},
-			{Kind: compiled.SliceSite, File: "multiply_matrix.go", Line: 42, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 28},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 22},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 9, 2147483655, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 13},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 27},
-			{Kind: compiled.SliceSite, File: "multiply_matrix.go", Line: 42, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 48, Col: 36},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 28},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 58, Col: 37},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 13},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 27},
-			{Kind: compiled.SliceSite, File: "multiply_matrix.go", Line: 42, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 43, Col: 5},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 48, Col: 36},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 28},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 58, Col: 37},
-		}},
-	},
-	Host:  quernHostMulTiles_float32,
-	Plain: quernPlainMulTiles_float32,
-})
-
-var quernMulTiles_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulTiles[float64]", Package: "quern.dev/sparse", Pos: "multiply_matrix.go:31",
-	Entry: "mulTiles_float64",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "cols", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideB", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "strideC", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 9, 2147483655, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647, 0, -1, 0, 2, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 1, 3, 1, 10, 3, 1, 1, 4, 1, 0, 1, 3, 5, 4, 7, 1, 3, 1, 10, 3, 1, 1, 4, 2, 4, 2, 1, 5, 1, 3, 5, 4, 7, 0, 3, 1, 3, 5, 1, 10, 3, 1, 1, 4, 1, 3, 1, 6, 5, 4, 2, 4, 1, 3, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 13},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 27},
-			{Kind: compiled.SliceSite, File: "multiply_matrix.go", Line: 42, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 28},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 22},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 1, 10, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 9, 2147483655, 1, 1, 1, 3, 1, 6, 5, 3, 0, 2, 1, 3, 5, 4, 9, 2147483648, 1, 3, 1, 6, 5, 0, 2, 1, 3, 5, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 13},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 27},
-			{Kind: compiled.SliceSite, File: "multiply_matrix.go", Line: 42, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 48, Col: 36},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 28},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 58, Col: 37},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 13},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 41, Col: 27},
-			{Kind: compiled.SliceSite, File: "multiply_matrix.go", Line: 42, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 43, Col: 5},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 48, Col: 36},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 28},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 55, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_matrix.go", Line: 58, Col: 37},
-		}},
-	},
-	Host:  quernHostMulTiles_float64,
-	Plain: quernPlainMulTiles_float64,
-})
+var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles_float32}}
+var quernMulTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float64]", Code: &quernPTX, Host: quernHostMulTiles_float64, Plain: quernPlainMulTiles_float64}}
 
 // LaunchMulTiles runs mulTiles on the grid g.
 //
@@ -1152,65 +477,8 @@ func LaunchMulTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, 
 	return l.End()
 }
 
-var quernMulRows_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulRows[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:20",
-	Entry: "mulRows_float32",
-	Params: []compiled.Param{
-		{Name: "log", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
-		}},
-	},
-	Host:  quernHostMulRows_float32,
-	Plain: quernPlainMulRows_float32,
-})
-
-var quernMulRows_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulRows[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:20",
-	Entry: "mulRows_float64",
-	Params: []compiled.Param{
-		{Name: "log", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 2, 3, 2, 0, 5, 9, 1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 26, Col: 22},
-		}},
-	},
-	Host:  quernHostMulRows_float64,
-	Plain: quernPlainMulRows_float64,
-})
+var quernMulRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulRows[float32]", Code: &quernPTX, Host: quernHostMulRows[float32], Plain: quernPlainMulRows[float32]}}
+var quernMulRows_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulRows[float64]", Code: &quernPTX, Host: quernHostMulRows[float64], Plain: quernPlainMulRows[float64]}}
 
 // LaunchMulRows runs mulRows on the grid g.
 //
@@ -1239,63 +507,8 @@ func LaunchMulRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, log int, alph
 	return l.End()
 }
 
-var quernMulRow_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulRow[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:40",
-	Entry: "mulRow_float32",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 22},
-		}},
-	},
-	Host:  quernHostMulRow_float32,
-	Plain: quernPlainMulRow_float32,
-})
-
-var quernMulRow_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulRow[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:40",
-	Entry: "mulRow_float64",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 45, Col: 22},
-		}},
-	},
-	Host:  quernHostMulRow_float64,
-	Plain: quernPlainMulRow_float64,
-})
+var quernMulRow_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulRow[float32]", Code: &quernPTX, Host: quernHostMulRow[float32], Plain: quernPlainMulRow[float32]}}
+var quernMulRow_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulRow[float64]", Code: &quernPTX, Host: quernHostMulRow[float64], Plain: quernPlainMulRow[float64]}}
 
 // LaunchMulRow runs mulRow on the grid g.
 //
@@ -1322,93 +535,8 @@ func LaunchMulRow[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta T,
 	return l.End()
 }
 
-var quernMulParts_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulParts[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:75",
-	Entry: "mulParts_float32",
-	Params: []compiled.Param{
-		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "carry", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 5, 1, 7, 3, 9, 2147483647, 1, 0, 1, 8, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 87, Col: 15},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 91, Col: 38},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 23},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 87, Col: 15},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 91, Col: 38},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 23},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 21},
-		}},
-	},
-	Host:  quernHostMulParts_float32,
-	Plain: quernPlainMulParts_float32,
-})
-
-var quernMulParts_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulParts[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:75",
-	Entry: "mulParts_float64",
-	Params: []compiled.Param{
-		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "carry", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 9, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 5, 1, 7, 3, 9, 2147483647, 1, 0, 1, 8, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 87, Col: 15},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 91, Col: 38},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 23},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 87, Col: 15},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 24},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 89, Col: 22},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 91, Col: 38},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 23},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 95, Col: 21},
-		}},
-	},
-	Host:  quernHostMulParts_float64,
-	Plain: quernPlainMulParts_float64,
-})
+var quernMulParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulParts[float32]", Code: &quernPTX, Host: quernHostMulParts[float32], Plain: quernPlainMulParts[float32]}}
+var quernMulParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulParts[float64]", Code: &quernPTX, Host: quernHostMulParts[float64], Plain: quernPlainMulParts[float64]}}
 
 // LaunchMulParts runs mulParts on the grid g.
 //
@@ -1439,26 +567,7 @@ func LaunchMulParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, steps int, a
 	return l.End()
 }
 
-var quernMergeBounds = gpu.NewKernel(compiled.Kernel{
-	Name: "mergeBounds", Package: "quern.dev/sparse", Pos: "multiply_vector.go:111",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "entries", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 1024, 1, 3, 5, 9, 2147484671, 1, 0, 1, 1, 3, 9, 2147483647, 0, -1, 1, 0, 5, 1, 1, 4, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 62, Col: 10},
-		}},
-	},
-	Host:  quernHostMergeBounds,
-	Plain: quernPlainMergeBounds,
-})
+var quernMergeBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeBounds", Code: &quernPTX, Host: quernHostMergeBounds, Plain: quernPlainMergeBounds}}
 
 // LaunchMergeBounds runs mergeBounds on the grid g.
 //
@@ -1475,99 +584,8 @@ func LaunchMergeBounds(s *gpu.Stream, g gpu.Grid, rows, entries int, start, boun
 	return l.End()
 }
 
-var quernMulMerge_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulMerge[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:122",
-	Entry: "mulMerge_float32",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "carry", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 1024, 1, 8, 5, 9, 2147483647, 1, 4, 1, 6, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 8228,
-	Host:   quernHostMulMerge_float32,
-	Plain:  quernPlainMulMerge_float32,
-})
-
-var quernMulMerge_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "mulMerge[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:122",
-	Entry: "mulMerge_float64",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "beta", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "carry", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 1024, 1, 8, 5, 9, 2147483647, 1, 4, 1, 6, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 17},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 33},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 137, Col: 31},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 142, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 153, Col: 10},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 163, Col: 14},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 164, Col: 11},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 171, Col: 44},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 52},
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 207, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 12340,
-	Host:   quernHostMulMerge_float64,
-	Plain:  quernPlainMulMerge_float64,
-})
+var quernMulMerge_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulMerge[float32]", Code: &quernPTX, Host: quernHostMulMerge[float32], Plain: quernPlainMulMerge[float32]}}
+var quernMulMerge_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulMerge[float64]", Code: &quernPTX, Host: quernHostMulMerge[float64], Plain: quernPlainMulMerge[float64]}}
 
 // LaunchMulMerge runs mulMerge on the grid g.
 //
@@ -1598,49 +616,8 @@ func LaunchMulMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta 
 	return l.End()
 }
 
-var quernAddCarries_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "addCarries[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:221",
-	Entry: "addCarries_float32",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "carry", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
-		}},
-	},
-	Host:  quernHostAddCarries_float32,
-	Plain: quernPlainAddCarries_float32,
-})
-
-var quernAddCarries_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "addCarries[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:221",
-	Entry: "addCarries_float64",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "rows", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "carry", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 234, Col: 2},
-		}},
-	},
-	Host:  quernHostAddCarries_float64,
-	Plain: quernPlainAddCarries_float64,
-})
+var quernAddCarries_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCarries[float32]", Code: &quernPTX, Host: quernHostAddCarries[float32], Plain: quernPlainAddCarries[float32]}}
+var quernAddCarries_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCarries[float64]", Code: &quernPTX, Host: quernHostAddCarries[float64], Plain: quernPlainAddCarries[float64]}}
 
 // LaunchAddCarries runs addCarries on the grid g.
 //
@@ -1665,57 +642,8 @@ func LaunchAddCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, r
 	return l.End()
 }
 
-var quernFoldCarries_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "foldCarries[float32]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:244",
-	Entry: "foldCarries_float32",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "carry", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "foldedRows", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "folded", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 3072,
-	Host:   quernHostFoldCarries_float32,
-	Plain:  quernPlainFoldCarries_float32,
-})
-
-var quernFoldCarries_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "foldCarries[float64]", Package: "quern.dev/sparse", Pos: "multiply_vector.go:244",
-	Entry: "foldCarries_float64",
-	Params: []compiled.Param{
-		{Name: "alpha", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "bounds", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "carry", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "foldedRows", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "folded", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "multiply_vector.go", Line: 271, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 5120,
-	Host:   quernHostFoldCarries_float64,
-	Plain:  quernPlainFoldCarries_float64,
-})
+var quernFoldCarries_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "foldCarries[float32]", Code: &quernPTX, Host: quernHostFoldCarries[float32], Plain: quernPlainFoldCarries[float32]}}
+var quernFoldCarries_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "foldCarries[float64]", Code: &quernPTX, Host: quernHostFoldCarries[float64], Plain: quernPlainFoldCarries[float64]}}
 
 // LaunchFoldCarries runs foldCarries on the grid g.
 //
@@ -1743,31 +671,7 @@ func LaunchFoldCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, 
 	return l.End()
 }
 
-var quernFindDiagonal = gpu.NewKernel(compiled.Kernel{
-	Name: "findDiagonal", Package: "quern.dev/sparse", Pos: "precondition_ilu.go:24",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "diagonal", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "flaw", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 32, Col: 6},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 32, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 43, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 32, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 43, Col: 21},
-		}},
-	},
-	Host:  quernHostFindDiagonal,
-	Plain: quernPlainFindDiagonal,
-})
+var quernFindDiagonal = &gpu.Kernel{Declared: compiled.Declaration{Name: "findDiagonal", Code: &quernPTX, Host: quernHostFindDiagonal, Plain: quernPlainFindDiagonal}}
 
 // LaunchFindDiagonal runs findDiagonal on the grid g.
 //
@@ -1785,165 +689,8 @@ func LaunchFindDiagonal(s *gpu.Stream, g gpu.Grid, start, index, diagonal, flaw 
 	return l.End()
 }
 
-var quernFactorWarps_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "factorWarps[float32]", Package: "quern.dev/sparse", Pos: "precondition_ilu.go:62",
-	Entry: "factorWarps_float32",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "diagonal", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "sync", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "flaw", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 2, 1, 4, 4, 9, -1, 0, -1, 1, 5, 5, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 65, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 66, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 67, Col: 15},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 68, Col: 12},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 69, Col: 27},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 8},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 19},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 72, Col: 58},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 80, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 83, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 64, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 65, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 66, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 67, Col: 15},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 68, Col: 12},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 69, Col: 27},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 8},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 19},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 72, Col: 58},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 80, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 81, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 83, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 64, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 65, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 66, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 67, Col: 15},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 68, Col: 12},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 69, Col: 27},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 8},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 19},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 72, Col: 58},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 80, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 81, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 83, Col: 24},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 8,
-	Host:   quernHostFactorWarps_float32,
-	Plain:  quernPlainFactorWarps_float32,
-})
-
-var quernFactorWarps_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "factorWarps[float64]", Package: "quern.dev/sparse", Pos: "precondition_ilu.go:62",
-	Entry: "factorWarps_float64",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "diagonal", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "sync", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "flaw", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 2, 1, 4, 4, 9, -1, 0, -1, 1, 5, 5, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 65, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 66, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 67, Col: 15},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 68, Col: 12},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 69, Col: 27},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 8},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 19},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 72, Col: 58},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 80, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 83, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 64, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 65, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 66, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 67, Col: 15},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 68, Col: 12},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 69, Col: 27},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 8},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 19},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 72, Col: 58},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 80, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 81, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 83, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 64, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 65, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 66, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 67, Col: 15},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 68, Col: 12},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 69, Col: 27},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 8},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 71, Col: 19},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 72, Col: 58},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 80, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 81, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 83, Col: 24},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 8,
-	Host:   quernHostFactorWarps_float64,
-	Plain:  quernPlainFactorWarps_float64,
-})
+var quernFactorWarps_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "factorWarps[float32]", Code: &quernPTX, Host: quernHostFactorWarps[float32], Plain: quernPlainFactorWarps[float32]}}
+var quernFactorWarps_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "factorWarps[float64]", Code: &quernPTX, Host: quernHostFactorWarps[float64], Plain: quernPlainFactorWarps[float64]}}
 
 // LaunchFactorWarps runs factorWarps on the grid g.
 //
@@ -1970,129 +717,8 @@ func LaunchFactorWarps[T float32 | float64](s *gpu.Stream, g gpu.Grid, start, in
 	return l.End()
 }
 
-var quernFactorAll_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "factorAll[float32]", Package: "quern.dev/sparse", Pos: "precondition_ilu.go:90",
-	Entry: "factorAll_float32",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "diagonal", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "flaw", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 4, 9, -1, 0, -1, 1, 4, 5, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 98, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 9},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 26},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 20},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 100, Col: 44},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 11},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 95, Col: 14},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 98, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 9},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 26},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 20},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 100, Col: 44},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 45},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 104, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 95, Col: 14},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 98, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 9},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 26},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 20},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 100, Col: 44},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 45},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 104, Col: 4},
-		}},
-	},
-	Host:  quernHostFactorAll_float32,
-	Plain: quernPlainFactorAll_float32,
-})
-
-var quernFactorAll_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "factorAll[float64]", Package: "quern.dev/sparse", Pos: "precondition_ilu.go:90",
-	Entry: "factorAll_float64",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "diagonal", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "flaw", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 0, 4, 9, -1, 0, -1, 1, 4, 5, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 98, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 9},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 26},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 20},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 100, Col: 44},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 11},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 95, Col: 14},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 98, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 9},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 26},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 20},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 100, Col: 44},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 45},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 104, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 95, Col: 14},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 98, Col: 13},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 9},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 26},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 99, Col: 20},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 100, Col: 44},
-			{Kind: compiled.SliceSite, File: "precondition_ilu.go", Line: 51, Col: 22},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 51, Col: 39},
-			{Kind: compiled.IndexSite, File: "convert.go", Line: 17, Col: 6},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 4},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 53, Col: 21},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 103, Col: 45},
-			{Kind: compiled.IndexSite, File: "precondition_ilu.go", Line: 104, Col: 4},
-		}},
-	},
-	Host:  quernHostFactorAll_float64,
-	Plain: quernPlainFactorAll_float64,
-})
+var quernFactorAll_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "factorAll[float32]", Code: &quernPTX, Host: quernHostFactorAll[float32], Plain: quernPlainFactorAll[float32]}}
+var quernFactorAll_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "factorAll[float64]", Code: &quernPTX, Host: quernHostFactorAll[float64], Plain: quernPlainFactorAll[float64]}}
 
 // LaunchFactorAll runs factorAll on the grid g.
 //
@@ -2117,53 +743,8 @@ func LaunchFactorAll[T float32 | float64](s *gpu.Stream, g gpu.Grid, start, inde
 	return l.End()
 }
 
-var quernInverseDiagonal_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "inverseDiagonal[float32]", Package: "quern.dev/sparse", Pos: "precondition_jacobi.go:15",
-	Entry: "inverseDiagonal_float32",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "inverse", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 20, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 21, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 20, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 21, Col: 10},
-		}},
-	},
-	Host:  quernHostInverseDiagonal_float32,
-	Plain: quernPlainInverseDiagonal_float32,
-})
-
-var quernInverseDiagonal_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "inverseDiagonal[float64]", Package: "quern.dev/sparse", Pos: "precondition_jacobi.go:15",
-	Entry: "inverseDiagonal_float64",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "inverse", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 20, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 21, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 20, Col: 11},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 21, Col: 10},
-		}},
-	},
-	Host:  quernHostInverseDiagonal_float64,
-	Plain: quernPlainInverseDiagonal_float64,
-})
+var quernInverseDiagonal_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "inverseDiagonal[float32]", Code: &quernPTX, Host: quernHostInverseDiagonal[float32], Plain: quernPlainInverseDiagonal[float32]}}
+var quernInverseDiagonal_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "inverseDiagonal[float64]", Code: &quernPTX, Host: quernHostInverseDiagonal[float64], Plain: quernPlainInverseDiagonal[float64]}}
 
 // LaunchInverseDiagonal runs inverseDiagonal on the grid g.
 //
@@ -2187,55 +768,8 @@ func LaunchInverseDiagonal[T float32 | float64](s *gpu.Stream, g gpu.Grid, start
 	return l.End()
 }
 
-var quernScale_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "scale[float32]", Package: "quern.dev/sparse", Pos: "precondition_jacobi.go:34",
-	Entry: "scale_float32",
-	Params: []compiled.Param{
-		{Name: "d", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "r", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "z", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 10},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 17},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 10},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 17},
-		}},
-	},
-	Host:  quernHostScale_float32,
-	Plain: quernPlainScale_float32,
-})
-
-var quernScale_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "scale[float64]", Package: "quern.dev/sparse", Pos: "precondition_jacobi.go:34",
-	Entry: "scale_float64",
-	Params: []compiled.Param{
-		{Name: "d", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "r", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "z", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 10},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 17},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 10},
-			{Kind: compiled.IndexSite, File: "precondition_jacobi.go", Line: 36, Col: 17},
-		}},
-	},
-	Host:  quernHostScale_float64,
-	Plain: quernPlainScale_float64,
-})
+var quernScale_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scale[float32]", Code: &quernPTX, Host: quernHostScale[float32], Plain: quernPlainScale[float32]}}
+var quernScale_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scale[float64]", Code: &quernPTX, Host: quernHostScale[float64], Plain: quernPlainScale[float64]}}
 
 // LaunchScale runs scale on the grid g.
 //
@@ -2258,45 +792,7 @@ func LaunchScale[T float32 | float64](s *gpu.Stream, g gpu.Grid, d, r, z *gpu.Bu
 	return l.End()
 }
 
-var quernStartCG = gpu.NewKernel(compiled.Kernel{
-	Name: "startCG", Package: "quern.dev/sparse", Pos: "solve_cg.go:29",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "tolerance", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "bb", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "rr", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "rz", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "history", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 2, 9, 2147483616, 1, 3, 9, 2147483616, 1, 4, 9, 2147483616, 0, -1, 1, 5, 5, 9, -7, 0, -1, 1, 6, 5, 9, -1, 10, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 2, 9, 2147483616, 1, 3, 9, 2147483616, 1, 4, 9, 2147483616, 10, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 32, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 32, Col: 19},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 32, Col: 34},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 33, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 33, Col: 20},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 34, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 34, Col: 18},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 40, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 32, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 32, Col: 19},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 32, Col: 34},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 33, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 33, Col: 20},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 34, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 34, Col: 18},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 40, Col: 3},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostStartCG,
-	Plain: quernPlainStartCG,
-})
+var quernStartCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "startCG", Code: &quernPTX, Host: quernHostStartCG, Plain: quernPlainStartCG}}
 
 // LaunchStartCG runs startCG on the grid g.
 //
@@ -2317,29 +813,7 @@ func LaunchStartCG(s *gpu.Stream, g gpu.Grid, n int, tolerance float64, bb, rr, 
 	return l.End()
 }
 
-var quernAlphaCG = gpu.NewKernel(compiled.Kernel{
-	Name: "alphaCG", Package: "quern.dev/sparse", Pos: "solve_cg.go:47",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "pq", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 1, 9, 2147483616, 0, -1, 1, 2, 5, 9, -6}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 1, 9, 2147483616}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 50, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 51, Col: 6},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 50, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 51, Col: 6},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostAlphaCG,
-	Plain: quernPlainAlphaCG,
-})
+var quernAlphaCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "alphaCG", Code: &quernPTX, Host: quernHostAlphaCG, Plain: quernPlainAlphaCG}}
 
 // LaunchAlphaCG runs alphaCG on the grid g.
 //
@@ -2355,67 +829,8 @@ func LaunchAlphaCG(s *gpu.Stream, g gpu.Grid, n int, pq, state *gpu.Buffer[float
 	return l.End()
 }
 
-var quernStepCG_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "stepCG[float32]", Package: "quern.dev/sparse", Pos: "solve_cg.go:66",
-	Entry: "stepCG_float32",
-	Params: []compiled.Param{
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "p", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "q", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "r", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 3, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 3, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 3, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 3, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 67, Col: 13},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 19},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 67, Col: 13},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 19},
-		}},
-	},
-	Host:  quernHostStepCG_float32,
-	Plain: quernPlainStepCG_float32,
-})
-
-var quernStepCG_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "stepCG[float64]", Package: "quern.dev/sparse", Pos: "solve_cg.go:66",
-	Entry: "stepCG_float64",
-	Params: []compiled.Param{
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "p", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "q", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "r", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 3, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 3, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 3, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 3, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 67, Col: 13},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 19},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 67, Col: 13},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 69, Col: 19},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 70, Col: 19},
-		}},
-	},
-	Host:  quernHostStepCG_float64,
-	Plain: quernPlainStepCG_float64,
-})
+var quernStepCG_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "stepCG[float32]", Code: &quernPTX, Host: quernHostStepCG[float32], Plain: quernPlainStepCG[float32]}}
+var quernStepCG_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "stepCG[float64]", Code: &quernPTX, Host: quernHostStepCG[float64], Plain: quernPlainStepCG[float64]}}
 
 // LaunchStepCG runs stepCG on the grid g.
 //
@@ -2440,34 +855,7 @@ func LaunchStepCG[T float32 | float64](s *gpu.Stream, g gpu.Grid, state *gpu.Buf
 	return l.End()
 }
 
-var quernBetaCG = gpu.NewKernel(compiled.Kernel{
-	Name: "betaCG", Package: "quern.dev/sparse", Pos: "solve_cg.go:78",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "iteration", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "rr", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "rz", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "history", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 2, 9, 2147483616, 1, 3, 9, 2147483616, 0, -1, 1, 4, 5, 9, -7, 0, -1, 1, 1, 5, 9, 0, 1, 1, 1, 5, 4, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 2, 9, 2147483616, 1, 3, 9, 2147483616}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 80, Col: 26},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 83, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 84, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 80, Col: 26},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 83, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 84, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostBetaCG,
-	Plain: quernPlainBetaCG,
-})
+var quernBetaCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "betaCG", Code: &quernPTX, Host: quernHostBetaCG, Plain: quernPlainBetaCG}}
 
 // LaunchBetaCG runs betaCG on the grid g.
 //
@@ -2487,59 +875,8 @@ func LaunchBetaCG(s *gpu.Stream, g gpu.Grid, n, iteration int, rr, rz, state, hi
 	return l.End()
 }
 
-var quernTurnCG_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "turnCG[float32]", Package: "quern.dev/sparse", Pos: "solve_cg.go:100",
-	Entry: "turnCG_float32",
-	Params: []compiled.Param{
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "z", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "p", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -6, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -6, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 101, Col: 36},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 19},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 101, Col: 36},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 19},
-		}},
-	},
-	Host:  quernHostTurnCG_float32,
-	Plain: quernPlainTurnCG_float32,
-})
-
-var quernTurnCG_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "turnCG[float64]", Package: "quern.dev/sparse", Pos: "solve_cg.go:100",
-	Entry: "turnCG_float64",
-	Params: []compiled.Param{
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "z", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "p", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -6, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -6, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 101, Col: 36},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 19},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 101, Col: 36},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_cg.go", Line: 102, Col: 19},
-		}},
-	},
-	Host:  quernHostTurnCG_float64,
-	Plain: quernPlainTurnCG_float64,
-})
+var quernTurnCG_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "turnCG[float32]", Code: &quernPTX, Host: quernHostTurnCG[float32], Plain: quernPlainTurnCG[float32]}}
+var quernTurnCG_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "turnCG[float64]", Code: &quernPTX, Host: quernHostTurnCG[float64], Plain: quernPlainTurnCG[float64]}}
 
 // LaunchTurnCG runs turnCG on the grid g.
 //
@@ -2562,53 +899,7 @@ func LaunchTurnCG[T float32 | float64](s *gpu.Stream, g gpu.Grid, state *gpu.Buf
 	return l.End()
 }
 
-var quernStartGMRES = gpu.NewKernel(compiled.Kernel{
-	Name: "startGMRES", Package: "quern.dev/sparse", Pos: "solve_gmres.go:39",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "first", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "tolerance", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "bb", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "rr", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "history", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 4, 9, 2147483616, 1, 5, 9, 2147483616, 0, -1, 1, 6, 5, 9, -6, 0, -1, 1, 8, 5, 9, -1, 10, 6, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 60, Col: 2},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 1, 4, 9, 2147483616, 1, 5, 9, 2147483616, 10, 6, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 45, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 45, Col: 18},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 46, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 46, Col: 18},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 47, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 49, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 50, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 51, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 53, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 60, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 45, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 45, Col: 18},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 46, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 46, Col: 18},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 47, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 49, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 50, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 51, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 53, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 60, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostStartGMRES,
-	Plain: quernPlainStartGMRES,
-})
+var quernStartGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "startGMRES", Code: &quernPTX, Host: quernHostStartGMRES, Plain: quernPlainStartGMRES}}
 
 // LaunchStartGMRES runs startGMRES on the grid g.
 //
@@ -2631,55 +922,8 @@ func LaunchStartGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n int, first bool
 	return l.End()
 }
 
-var quernUnitGMRES_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "unitGMRES[float32]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:66",
-	Entry: "unitGMRES_float32",
-	Params: []compiled.Param{
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "w", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "v", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, -1}, Threads: 4, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 20},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 28},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 20},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 28},
-		}},
-	},
-	Host:  quernHostUnitGMRES_float32,
-	Plain: quernPlainUnitGMRES_float32,
-})
-
-var quernUnitGMRES_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "unitGMRES[float64]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:66",
-	Entry: "unitGMRES_float64",
-	Params: []compiled.Param{
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "w", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "v", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, -1}, Threads: 2, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 20},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 28},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 20},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 68, Col: 28},
-		}},
-	},
-	Host:  quernHostUnitGMRES_float64,
-	Plain: quernPlainUnitGMRES_float64,
-})
+var quernUnitGMRES_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "unitGMRES[float32]", Code: &quernPTX, Host: quernHostUnitGMRES[float32], Plain: quernPlainUnitGMRES[float32]}}
+var quernUnitGMRES_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "unitGMRES[float64]", Code: &quernPTX, Host: quernHostUnitGMRES[float64], Plain: quernPlainUnitGMRES[float64]}}
 
 // LaunchUnitGMRES runs unitGMRES on the grid g.
 //
@@ -2702,40 +946,7 @@ func LaunchUnitGMRES[T float32 | float64](s *gpu.Stream, g gpu.Grid, state *gpu.
 	return l.End()
 }
 
-var quernSumGMRES = gpu.NewKernel(compiled.Kernel{
-	Name: "sumGMRES", Package: "quern.dev/sparse", Pos: "solve_gmres.go:76",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "column", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "second", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 1, 4, 4, 9, 0, 1, 1, 9, 2147483616}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 80, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 82, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 84, Col: 3},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 1, 1, 9, 2147483616}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "solve_gmres.go", Line: 78, Col: 21},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 80, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 82, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 84, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "solve_gmres.go", Line: 78, Col: 21},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 80, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 82, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 84, Col: 3},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostSumGMRES,
-	Plain: quernPlainSumGMRES,
-})
+var quernSumGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumGMRES", Code: &quernPTX, Host: quernHostSumGMRES, Plain: quernPlainSumGMRES}}
 
 // LaunchSumGMRES runs sumGMRES on the grid g.
 //
@@ -2755,61 +966,8 @@ func LaunchSumGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n, column int, seco
 	return l.End()
 }
 
-var quernSubtractGMRES_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "subtractGMRES[float32]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:91",
-	Entry: "subtractGMRES_float32",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "vectors", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "basis", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "w", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 1, 1, 4, 5, 4, 1, 3, 1, 4, 3, 2, 3, 2, 0, 5, 4, 1, 1, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 4, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 11},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 37},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 37},
-		}},
-	},
-	Host:  quernHostSubtractGMRES_float32,
-	Plain: quernPlainSubtractGMRES_float32,
-})
-
-var quernSubtractGMRES_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "subtractGMRES[float64]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:91",
-	Entry: "subtractGMRES_float64",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "vectors", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "basis", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "w", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 1, 1, 4, 5, 4, 1, 3, 1, 4, 3, 2, 3, 2, 0, 5, 4, 1, 1, 1, 4, 5, 4, 7, 5, 9, 0, 1, 1, 1, 4, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 11},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 4, 5, 9, 2147483648, 1, 1, 1, 4, 5, 1, 4, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 37},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 95, Col: 37},
-		}},
-	},
-	Host:  quernHostSubtractGMRES_float64,
-	Plain: quernPlainSubtractGMRES_float64,
-})
+var quernSubtractGMRES_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtractGMRES[float32]", Code: &quernPTX, Host: quernHostSubtractGMRES[float32], Plain: quernPlainSubtractGMRES[float32]}}
+var quernSubtractGMRES_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtractGMRES[float64]", Code: &quernPTX, Host: quernHostSubtractGMRES[float64], Plain: quernPlainSubtractGMRES[float64]}}
 
 // LaunchSubtractGMRES runs subtractGMRES on the grid g.
 //
@@ -2834,76 +992,7 @@ func LaunchSubtractGMRES[T float32 | float64](s *gpu.Stream, g gpu.Grid, h hesse
 	return l.End()
 }
 
-var quernRotateGMRES = gpu.NewKernel(compiled.Kernel{
-	Name: "rotateGMRES", Package: "quern.dev/sparse", Pos: "solve_gmres.go:105",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "column", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "iteration", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "ww", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "history", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 4, 9, 2147483616, 0, -1, 1, 5, 5, 9, -6, 0, -1, 1, 3, 5, 9, -1, 1, 3, 1, 7, 4, 9, -1, 1, 2, 9, 2147483646}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 117, Col: 7},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 119, Col: 8},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 120, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 120, Col: 28},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 135, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 135, Col: 24},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 136, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 137, Col: 7},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 138, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 138, Col: 26},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 4, 9, 2147483616, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 9, 2147483646}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 110, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 114, Col: 5},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 117, Col: 7},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 119, Col: 8},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 120, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 120, Col: 28},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 125, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 131, Col: 24},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 131, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 135, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 135, Col: 24},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 136, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 137, Col: 7},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 138, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 138, Col: 26},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 141, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 110, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 114, Col: 5},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 117, Col: 7},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 119, Col: 8},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 120, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 120, Col: 28},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 121, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 125, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 131, Col: 24},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 131, Col: 3},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 135, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 135, Col: 24},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 136, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 137, Col: 7},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 138, Col: 2},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 138, Col: 26},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 141, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostRotateGMRES,
-	Plain: quernPlainRotateGMRES,
-})
+var quernRotateGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotateGMRES", Code: &quernPTX, Host: quernHostRotateGMRES, Plain: quernPlainRotateGMRES}}
 
 // LaunchRotateGMRES runs rotateGMRES on the grid g.
 //
@@ -2925,43 +1014,7 @@ func LaunchRotateGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n, column, itera
 	return l.End()
 }
 
-var quernSolveGMRES = gpu.NewKernel(compiled.Kernel{
-	Name: "solveGMRES", Package: "quern.dev/sparse", Pos: "solve_gmres.go:152",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -2}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 158, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 160, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 160, Col: 31},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 162, Col: 25},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 162, Col: 3},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 156, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 158, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 160, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 160, Col: 31},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 162, Col: 25},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 162, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 156, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 158, Col: 10},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 160, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 160, Col: 31},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 162, Col: 25},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 162, Col: 3},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostSolveGMRES,
-	Plain: quernPlainSolveGMRES,
-})
+var quernSolveGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveGMRES", Code: &quernPTX, Host: quernHostSolveGMRES, Plain: quernPlainSolveGMRES}}
 
 // LaunchSolveGMRES runs solveGMRES on the grid g.
 //
@@ -2977,69 +1030,8 @@ func LaunchSolveGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, state, small *gpu
 	return l.End()
 }
 
-var quernCombineGMRES_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "combineGMRES[float32]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:170",
-	Entry: "combineGMRES_float32",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "add", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "basis", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "u", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -2}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 35},
-		}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 173, Col: 22},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 35},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 173, Col: 22},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 35},
-		}},
-	},
-	Host:  quernHostCombineGMRES_float32,
-	Plain: quernPlainCombineGMRES_float32,
-})
-
-var quernCombineGMRES_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "combineGMRES[float64]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:170",
-	Entry: "combineGMRES_float64",
-	Params: []compiled.Param{
-		{Name: "h", Kind: compiled.Struct, Type: "quern.dev/sparse.hessenberg", Size: 8, Layout: "struct{M int}"},
-		{Name: "add", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "state", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "small", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "basis", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "u", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -2}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 35},
-		}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 173, Col: 22},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 35},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 173, Col: 22},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 11},
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 174, Col: 35},
-		}},
-	},
-	Host:  quernHostCombineGMRES_float64,
-	Plain: quernPlainCombineGMRES_float64,
-})
+var quernCombineGMRES_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "combineGMRES[float32]", Code: &quernPTX, Host: quernHostCombineGMRES[float32], Plain: quernPlainCombineGMRES[float32]}}
+var quernCombineGMRES_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "combineGMRES[float64]", Code: &quernPTX, Host: quernHostCombineGMRES[float64], Plain: quernPlainCombineGMRES[float64]}}
 
 // LaunchCombineGMRES runs combineGMRES on the grid g.
 //
@@ -3066,49 +1058,8 @@ func LaunchCombineGMRES[T float32 | float64](s *gpu.Stream, g gpu.Grid, h hessen
 	return l.End()
 }
 
-var quernAddVector_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "addVector[float32]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:186",
-	Entry: "addVector_float32",
-	Params: []compiled.Param{
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 0, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 188, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 188, Col: 11},
-		}},
-	},
-	Host:  quernHostAddVector_float32,
-	Plain: quernPlainAddVector_float32,
-})
-
-var quernAddVector_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "addVector[float64]", Package: "quern.dev/sparse", Pos: "solve_gmres.go:186",
-	Entry: "addVector_float64",
-	Params: []compiled.Param{
-		{Name: "y", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 0, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 188, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "solve_gmres.go", Line: 188, Col: 11},
-		}},
-	},
-	Host:  quernHostAddVector_float64,
-	Plain: quernPlainAddVector_float64,
-})
+var quernAddVector_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addVector[float32]", Code: &quernPTX, Host: quernHostAddVector[float32], Plain: quernPlainAddVector[float32]}}
+var quernAddVector_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addVector[float64]", Code: &quernPTX, Host: quernHostAddVector[float64], Plain: quernPlainAddVector[float64]}}
 
 // LaunchAddVector runs addVector on the grid g.
 //
@@ -3130,28 +1081,7 @@ func LaunchAddVector[T float32 | float64](s *gpu.Stream, g gpu.Grid, y, x *gpu.B
 	return l.End()
 }
 
-var quernCountTiles = gpu.NewKernel(compiled.Kernel{
-	Name: "countTiles", Package: "quern.dev/sparse", Pos: "sort.go:21",
-	Params: []compiled.Param{
-		{Name: "shift", Kind: compiled.Scalar, Type: "uint", Size: 8},
-		{Name: "keys", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 2048, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 1, 2, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 2048, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 31, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 31, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
-	Host:   quernHostCountTiles,
-	Plain:  quernPlainCountTiles,
-})
+var quernCountTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "countTiles", Code: &quernPTX, Host: quernHostCountTiles, Plain: quernPlainCountTiles}}
 
 // LaunchCountTiles runs countTiles on the grid g.
 func LaunchCountTiles(s *gpu.Stream, g gpu.Grid, shift uint, keys, counts *gpu.Buffer[int32]) error {
@@ -3165,40 +1095,7 @@ func LaunchCountTiles(s *gpu.Stream, g gpu.Grid, shift uint, keys, counts *gpu.B
 	return l.End()
 }
 
-var quernMoveTiles = gpu.NewKernel(compiled.Kernel{
-	Name: "moveTiles", Package: "quern.dev/sparse", Pos: "sort.go:35",
-	Params: []compiled.Param{
-		{Name: "shift", Kind: compiled.Scalar, Type: "uint", Size: 8},
-		{Name: "keys", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "numbers", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "keysOut", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "numbersOut", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 3, 4, 9, 0, 0, 2048, 2, 0, 5, 1, 2, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 67, Col: 4},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 68, Col: 4},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 2048, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 39, Col: 12},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 67, Col: 4},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 68, Col: 21},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 68, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 39, Col: 12},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 67, Col: 4},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 68, Col: 21},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 68, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 9216,
-	Host:   quernHostMoveTiles,
-	Plain:  quernPlainMoveTiles,
-})
+var quernMoveTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveTiles", Code: &quernPTX, Host: quernHostMoveTiles, Plain: quernPlainMoveTiles}}
 
 // LaunchMoveTiles runs moveTiles on the grid g.
 func LaunchMoveTiles(s *gpu.Stream, g gpu.Grid, shift uint, keys, numbers, counts, keysOut, numbersOut *gpu.Buffer[int32]) error {
@@ -3215,28 +1112,7 @@ func LaunchMoveTiles(s *gpu.Stream, g gpu.Grid, shift uint, keys, numbers, count
 	return l.End()
 }
 
-var quernCountParts = gpu.NewKernel(compiled.Kernel{
-	Name: "countParts", Package: "quern.dev/sparse", Pos: "sort.go:77",
-	Params: []compiled.Param{
-		{Name: "shift", Kind: compiled.Scalar, Type: "uint", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "keys", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 84, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 81, Col: 16},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 84, Col: 3},
-		}},
-	},
-	Host:  quernHostCountParts,
-	Plain: quernPlainCountParts,
-})
+var quernCountParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts", Code: &quernPTX, Host: quernHostCountParts, Plain: quernPlainCountParts}}
 
 // LaunchCountParts runs countParts on the grid g.
 //
@@ -3253,40 +1129,7 @@ func LaunchCountParts(s *gpu.Stream, g gpu.Grid, shift uint, part int, keys, cou
 	return l.End()
 }
 
-var quernMoveParts = gpu.NewKernel(compiled.Kernel{
-	Name: "moveParts", Package: "quern.dev/sparse", Pos: "sort.go:89",
-	Params: []compiled.Param{
-		{Name: "shift", Kind: compiled.Scalar, Type: "uint", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "keys", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "numbers", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "keysOut", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "numbersOut", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 1, 4, 4, 9, 0, 2, 0, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 0, 1, 1, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 100, Col: 3},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 93, Col: 11},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 100, Col: 20},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 100, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 93, Col: 11},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 96, Col: 15},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 100, Col: 20},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 100, Col: 3},
-		}},
-	},
-	Host:  quernHostMoveParts,
-	Plain: quernPlainMoveParts,
-})
+var quernMoveParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveParts", Code: &quernPTX, Host: quernHostMoveParts, Plain: quernPlainMoveParts}}
 
 // LaunchMoveParts runs moveParts on the grid g.
 func LaunchMoveParts(s *gpu.Stream, g gpu.Grid, shift uint, part int, keys, numbers, counts, keysOut, numbersOut *gpu.Buffer[int32]) error {
@@ -3304,27 +1147,7 @@ func LaunchMoveParts(s *gpu.Stream, g gpu.Grid, shift uint, part int, keys, numb
 	return l.End()
 }
 
-var quernTotals = gpu.NewKernel(compiled.Kernel{
-	Name: "totals", Package: "quern.dev/sparse", Pos: "sort.go:114",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "sums", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 2048, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 2048, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 132, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 132, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 32,
-	Host:   quernHostTotals,
-	Plain:  quernPlainTotals,
-})
+var quernTotals = &gpu.Kernel{Declared: compiled.Declaration{Name: "totals", Code: &quernPTX, Host: quernHostTotals, Plain: quernPlainTotals}}
 
 // LaunchTotals runs totals on the grid g.
 //
@@ -3339,26 +1162,7 @@ func LaunchTotals(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-var quernScan = gpu.NewKernel(compiled.Kernel{
-	Name: "scan", Package: "quern.dev/sparse", Pos: "sort.go:141",
-	Params: []compiled.Param{
-		{Name: "tiles", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "before", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 2048, 2, 0, 5, 0, 2048, 1, 0, 5, 3, 9, 2147485703, 2, 0, 1, 0, 3, 9, 2147483649}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 153, Col: 16},
-			{Kind: compiled.IndexSite, File: "sort.go", Line: 172, Col: 5},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 32,
-	Host:   quernHostScan,
-	Plain:  quernPlainScan,
-})
+var quernScan = &gpu.Kernel{Declared: compiled.Declaration{Name: "scan", Code: &quernPTX, Host: quernHostScan, Plain: quernPlainScan}}
 
 // LaunchScan runs scan on the grid g.
 //
@@ -3376,19 +1180,7 @@ func LaunchScan(s *gpu.Stream, g gpu.Grid, tiles int, x, before *gpu.Buffer[int3
 	return l.End()
 }
 
-var quernScanAll = gpu.NewKernel(compiled.Kernel{
-	Name: "scanAll", Package: "quern.dev/sparse", Pos: "sort.go:184",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostScanAll,
-	Plain: quernPlainScanAll,
-})
+var quernScanAll = &gpu.Kernel{Declared: compiled.Declaration{Name: "scanAll", Code: &quernPTX, Host: quernHostScanAll, Plain: quernPlainScanAll}}
 
 // LaunchScanAll runs scanAll on the grid g.
 //
@@ -3402,20 +1194,7 @@ func LaunchScanAll(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-var quernEnumerate = gpu.NewKernel(compiled.Kernel{
-	Name: "enumerate", Package: "quern.dev/sparse", Pos: "sort.go:199",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostEnumerate,
-	Plain: quernPlainEnumerate,
-})
+var quernEnumerate = &gpu.Kernel{Declared: compiled.Declaration{Name: "enumerate", Code: &quernPTX, Host: quernHostEnumerate, Plain: quernPlainEnumerate}}
 
 // LaunchEnumerate runs enumerate on the grid g.
 //
@@ -3429,129 +1208,8 @@ func LaunchEnumerate(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-var quernSolveWarps_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "solveWarps[float32]", Package: "quern.dev/sparse", Pos: "triangular.go:28",
-	Entry: "solveWarps_float32",
-	Params: []compiled.Param{
-		{Name: "upper", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "unit", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "sync", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 7, 1, 5, 4, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 35, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 36, Col: 15},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 39, Col: 16},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 41, Col: 28},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 11},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 22},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 48, Col: 8},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 52, Col: 3},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 53, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "triangular.go", Line: 30, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 35, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 36, Col: 15},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 39, Col: 16},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 41, Col: 28},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 11},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 22},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 48, Col: 8},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 52, Col: 3},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 53, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "triangular.go", Line: 30, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 35, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 36, Col: 15},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 39, Col: 16},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 41, Col: 28},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 11},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 22},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 48, Col: 8},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 52, Col: 3},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 53, Col: 24},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 8,
-	Host:   quernHostSolveWarps_float32,
-	Plain:  quernPlainSolveWarps_float32,
-})
-
-var quernSolveWarps_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "solveWarps[float64]", Package: "quern.dev/sparse", Pos: "triangular.go:28",
-	Entry: "solveWarps_float64",
-	Params: []compiled.Param{
-		{Name: "upper", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "unit", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "sync", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 7, 1, 5, 4, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 35, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 36, Col: 15},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 39, Col: 16},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 41, Col: 28},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 11},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 22},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 48, Col: 8},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 52, Col: 3},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 53, Col: 24},
-		}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "triangular.go", Line: 30, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 35, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 36, Col: 15},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 39, Col: 16},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 41, Col: 28},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 11},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 22},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 48, Col: 8},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 52, Col: 3},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 53, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "triangular.go", Line: 30, Col: 20},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 18, Col: 32},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 35, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 36, Col: 15},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 39, Col: 16},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 41, Col: 28},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 11},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 43, Col: 22},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 48, Col: 8},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 52, Col: 3},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 53, Col: 24},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 8,
-	Host:   quernHostSolveWarps_float64,
-	Plain:  quernPlainSolveWarps_float64,
-})
+var quernSolveWarps_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveWarps[float32]", Code: &quernPTX, Host: quernHostSolveWarps[float32], Plain: quernPlainSolveWarps[float32]}}
+var quernSolveWarps_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveWarps[float64]", Code: &quernPTX, Host: quernHostSolveWarps[float64], Plain: quernPlainSolveWarps[float64]}}
 
 // LaunchSolveWarps runs solveWarps on the grid g.
 //
@@ -3580,87 +1238,8 @@ func LaunchSolveWarps[T float32 | float64](s *gpu.Stream, g gpu.Grid, upper, uni
 	return l.End()
 }
 
-var quernSolveAll_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "solveAll[float32]", Package: "quern.dev/sparse", Pos: "triangular.go:60",
-	Entry: "solveAll_float32",
-	Params: []compiled.Param{
-		{Name: "upper", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "unit", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 6, 1, 2, 4, 9, -1, 1, 6, 1, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 72, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 74, Col: 17},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 23},
-		}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 70, Col: 14},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 72, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 74, Col: 17},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 23},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 79, Col: 8},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 70, Col: 14},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 72, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 74, Col: 17},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 23},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 79, Col: 8},
-		}},
-	},
-	Host:  quernHostSolveAll_float32,
-	Plain: quernPlainSolveAll_float32,
-})
-
-var quernSolveAll_float64 = gpu.NewKernel(compiled.Kernel{
-	Name: "solveAll[float64]", Package: "quern.dev/sparse", Pos: "triangular.go:60",
-	Entry: "solveAll_float64",
-	Params: []compiled.Param{
-		{Name: "upper", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "unit", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "index", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 6, 1, 2, 4, 9, -1, 1, 6, 1, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 72, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 74, Col: 17},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 23},
-		}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 70, Col: 14},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 72, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 74, Col: 17},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 23},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 79, Col: 8},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 70, Col: 14},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 72, Col: 13},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 74, Col: 17},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 12},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 76, Col: 23},
-			{Kind: compiled.IndexSite, File: "triangular.go", Line: 79, Col: 8},
-		}},
-	},
-	Host:  quernHostSolveAll_float64,
-	Plain: quernPlainSolveAll_float64,
-})
+var quernSolveAll_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveAll[float32]", Code: &quernPTX, Host: quernHostSolveAll[float32], Plain: quernPlainSolveAll[float32]}}
+var quernSolveAll_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveAll[float64]", Code: &quernPTX, Host: quernHostSolveAll[float64], Plain: quernPlainSolveAll[float64]}}
 
 // LaunchSolveAll runs solveAll on the grid g.
 //
@@ -3687,20 +1266,20 @@ func LaunchSolveAll[T float32 | float64](s *gpu.Stream, g gpu.Grid, upper, unit 
 	return l.End()
 }
 
-func quernPlainMulBSR_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_mulBSR_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainMulBSR[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
+	host.Plain(r, func(t kernel.Thread) { mulBSR[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
-func quernHostMulBSR_float32(r *host.Run) {
+func quernHostMulBSR[T float32 | float64](r *host.Run) {
 	block := host.Value[int](r, 0)
-	alpha := host.Value[float32](r, 1)
-	beta := host.Value[float32](r, 2)
+	alpha := host.Value[T](r, 1)
+	beta := host.Value[T](r, 2)
 	start := host.Slice[int32](r, 3)
 	index := host.Slice[int32](r, 4)
-	value := host.Slice[float32](r, 5)
-	x := host.Slice[float32](r, 6)
-	y := host.Slice[float32](r, 7)
+	value := host.Slice[T](r, 5)
+	x := host.Slice[T](r, 6)
+	y := host.Slice[T](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3710,14 +1289,14 @@ func quernHostMulBSR_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulBSR_float32(r, base, y, block, start, index, x, value, alpha, beta, width)
+				quernRow1MulBSR[T](r, base, y, block, start, index, x, value, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulBSR_float32(r *host.Run, base int, y []float32, block int, start, index []int32, x, value []float32, alpha, beta float32, width int) {
+func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block int, start []int32, index []int32, x []T, value []T, alpha T, beta T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(y)-base, width)
 		if count <= 0 {
@@ -3728,42 +1307,32 @@ func quernRow1MulBSR_float32(r *host.Run, base int, y []float32, block int, star
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-//line bsr.go:110
-				t1 := row / block
-//line bsr.go:110
-				t2 := row % block
+				/*line bsr.go:110*/ t1 := row / block
+				/*line bsr.go:110*/ t2 := row % block
 				line := t1
 				i := t2
 //line bsr.go:111
-				var sum float32
+				var sum T
 				end := int(start[line+1])
 				for k := int(start[line]); k < end; k++ {
 					if r.Halted() {
-//line bsr.go:113
-						r.Halt()
+						/*line bsr.go:113*/ r.Halt()
 					}
-//line bsr.go:114
-					t3 := (k*block + i) * block
-//line bsr.go:114
-					t4 := int(index[k]) * block
+					/*line bsr.go:114*/ t3 := (k*block + i) * block
+					/*line bsr.go:114*/ t4 := int(index[k]) * block
 					at := t3
 					first := t4
-//line bsr.go:115
-					for j := 0; j < block && first+j < len(x); j++ {
+					/*line bsr.go:115*/ for j := 0; j < block && first+j < len(x); j++ {
 						if r.Halted() {
-//line bsr.go:115
-							r.Halt()
+							/*line bsr.go:115*/ r.Halt()
 						}
-//line bsr.go:116
-						sum += value[at+j] * x[first+j]
+						/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
 					}
 				}
 				t6 := sum
-//line bsr.go:119
-				_ = row2[threadX]
+				/*line bsr.go:119*/ _ = row2[threadX]
 				t10 := &row2[threadX]
-//line bsr.go:119
-				result0 := scaled[float32](alpha, t6, beta, t10)
+				/*line bsr.go:119*/ result0 := scaled[T](alpha, t6, beta, t10)
 				row2[threadX] = result0
 			}
 			return
@@ -3772,183 +1341,39 @@ func quernRow1MulBSR_float32(r *host.Run, base int, y []float32, block int, star
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-//line bsr.go:107
-		if row >= len(y) {
+		/*line bsr.go:107*/ if row >= len(y) {
 			continue
 		}
 		t1 := row / block
-//line bsr.go:110
-		t2 := row % block
+		/*line bsr.go:110*/ t2 := row % block
 		line := t1
 		i := t2
 //line bsr.go:111
-		var sum float32
+		var sum T
 		end := int(start[line+1])
 		for k := int(start[line]); k < end; k++ {
 			if r.Halted() {
-//line bsr.go:113
-				r.Halt()
+				/*line bsr.go:113*/ r.Halt()
 			}
-//line bsr.go:114
-			t3 := (k*block + i) * block
-//line bsr.go:114
-			t4 := int(index[k]) * block
+			/*line bsr.go:114*/ t3 := (k*block + i) * block
+			/*line bsr.go:114*/ t4 := int(index[k]) * block
 			at := t3
 			first := t4
-//line bsr.go:115
-			for j := 0; j < block && first+j < len(x); j++ {
+			/*line bsr.go:115*/ for j := 0; j < block && first+j < len(x); j++ {
 				if r.Halted() {
-//line bsr.go:115
-					r.Halt()
+					/*line bsr.go:115*/ r.Halt()
 				}
-//line bsr.go:116
-				sum += value[at+j] * x[first+j]
+				/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
 			}
 		}
 		t6 := sum
-//line bsr.go:119
-		_ = y[row]
-//line bsr.go:119
-		t10 := &y[row]
-//line bsr.go:119
-		result0 := scaled[float32](alpha, t6, beta, t10)
-//line bsr.go:119
-		y[row] = result0
-	}
+		/*line bsr.go:119*/ _ = y[row]
+		/*line bsr.go:119*/ t10 := &y[row]
+		/*line bsr.go:119*/ result0 := scaled[T](alpha, t6, beta, t10)
+		/*line bsr.go:119*/ y[row] = result0
+	} /*line quern_gen.go:1374:1*/
 }
 
-//line quern_gen.go:3821:1
-func quernPlainMulBSR_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_mulBSR_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
-}
-
-func quernHostMulBSR_float64(r *host.Run) {
-	block := host.Value[int](r, 0)
-	alpha := host.Value[float64](r, 1)
-	beta := host.Value[float64](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	value := host.Slice[float64](r, 5)
-	x := host.Slice[float64](r, 6)
-	y := host.Slice[float64](r, 7)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulBSR_float64(r, base, y, block, start, index, x, value, alpha, beta, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1MulBSR_float64(r *host.Run, base int, y []float64, block int, start, index []int32, x, value []float64, alpha, beta float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(y)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(y)-base {
-			row2 := y[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				row := base + threadX
-//line bsr.go:110
-				t1 := row / block
-//line bsr.go:110
-				t2 := row % block
-				line := t1
-				i := t2
-//line bsr.go:111
-				var sum float64
-				end := int(start[line+1])
-				for k := int(start[line]); k < end; k++ {
-					if r.Halted() {
-//line bsr.go:113
-						r.Halt()
-					}
-//line bsr.go:114
-					t3 := (k*block + i) * block
-//line bsr.go:114
-					t4 := int(index[k]) * block
-					at := t3
-					first := t4
-//line bsr.go:115
-					for j := 0; j < block && first+j < len(x); j++ {
-						if r.Halted() {
-//line bsr.go:115
-							r.Halt()
-						}
-//line bsr.go:116
-						sum += value[at+j] * x[first+j]
-					}
-				}
-				t6 := sum
-//line bsr.go:119
-				_ = row2[threadX]
-				t10 := &row2[threadX]
-//line bsr.go:119
-				result0 := scaled[float64](alpha, t6, beta, t10)
-				row2[threadX] = result0
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		row := base + threadX
-//line bsr.go:107
-		if row >= len(y) {
-			continue
-		}
-		t1 := row / block
-//line bsr.go:110
-		t2 := row % block
-		line := t1
-		i := t2
-//line bsr.go:111
-		var sum float64
-		end := int(start[line+1])
-		for k := int(start[line]); k < end; k++ {
-			if r.Halted() {
-//line bsr.go:113
-				r.Halt()
-			}
-//line bsr.go:114
-			t3 := (k*block + i) * block
-//line bsr.go:114
-			t4 := int(index[k]) * block
-			at := t3
-			first := t4
-//line bsr.go:115
-			for j := 0; j < block && first+j < len(x); j++ {
-				if r.Halted() {
-//line bsr.go:115
-					r.Halt()
-				}
-//line bsr.go:116
-				sum += value[at+j] * x[first+j]
-			}
-		}
-		t6 := sum
-//line bsr.go:119
-		_ = y[row]
-//line bsr.go:119
-		t10 := &y[row]
-//line bsr.go:119
-		result0 := scaled[float64](alpha, t6, beta, t10)
-//line bsr.go:119
-		y[row] = result0
-	}
-}
-
-//line quern_gen.go:3952:1
 func quernPlainStarts(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_starts(t, v0, v1) })
@@ -3986,15 +1411,12 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t2 := int32(i)
-//line convert.go:14
-				low := 0
+				/*line convert.go:14*/ low := 0
 				for high := t1; low < high; {
 					if r.Halted() {
-//line convert.go:15
-						r.Halt()
+						/*line convert.go:15*/ r.Halt()
 					}
-//line convert.go:16
-					mid := (low + high) / 2
+					/*line convert.go:16*/ mid := (low + high) / 2
 					if rows[mid] < t2 {
 						low = mid + 1
 					} else {
@@ -4002,8 +1424,7 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 					}
 				}
 				result0 := low
-//line convert.go:31
-				row[threadX] = int32(result0)
+				/*line convert.go:31*/ row[threadX] = int32(result0)
 			}
 			return
 		}
@@ -4012,17 +1433,13 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t2 := int32(i)
-//line convert.go:30
-		if i < len(start) {
-//line convert.go:14
-			low := 0
+		/*line convert.go:30*/ if i < len(start) {
+			/*line convert.go:14*/ low := 0
 			for high := t1; low < high; {
 				if r.Halted() {
-//line convert.go:15
-					r.Halt()
+					/*line convert.go:15*/ r.Halt()
 				}
-//line convert.go:16
-				mid := (low + high) / 2
+				/*line convert.go:16*/ mid := (low + high) / 2
 				if rows[mid] < t2 {
 					low = mid + 1
 				} else {
@@ -4030,13 +1447,11 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 				}
 			}
 			result0 := low
-//line convert.go:31
-			start[i] = int32(result0)
+			/*line convert.go:31*/ start[i] = int32(result0)
 		}
-	}
+	} /*line quern_gen.go:1452:1*/
 }
 
-//line quern_gen.go:4040:1
 func quernPlainRowsOf(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_rowsOf(t, v0, v1) })
@@ -4074,15 +1489,12 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 				r.ThreadIdx.X = threadX
 				k := base + threadX
 				t2 := int32(k) + 1
-//line convert.go:14
-				low := 0
+				/*line convert.go:14*/ low := 0
 				for high := t1; low < high; {
 					if r.Halted() {
-//line convert.go:15
-						r.Halt()
+						/*line convert.go:15*/ r.Halt()
 					}
-//line convert.go:16
-					mid := (low + high) / 2
+					/*line convert.go:16*/ mid := (low + high) / 2
 					if start[mid] < t2 {
 						low = mid + 1
 					} else {
@@ -4090,8 +1502,7 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 					}
 				}
 				result0 := low
-//line convert.go:40
-				row[threadX] = int32(result0 - 1)
+				/*line convert.go:40*/ row[threadX] = int32(result0 - 1)
 			}
 			return
 		}
@@ -4100,17 +1511,13 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 		r.ThreadIdx.X = threadX
 		k := base + threadX
 		t2 := int32(k) + 1
-//line convert.go:39
-		if k < len(rows) {
-//line convert.go:14
-			low := 0
+		/*line convert.go:39*/ if k < len(rows) {
+			/*line convert.go:14*/ low := 0
 			for high := t1; low < high; {
 				if r.Halted() {
-//line convert.go:15
-					r.Halt()
+					/*line convert.go:15*/ r.Halt()
 				}
-//line convert.go:16
-				mid := (low + high) / 2
+				/*line convert.go:16*/ mid := (low + high) / 2
 				if start[mid] < t2 {
 					low = mid + 1
 				} else {
@@ -4118,24 +1525,22 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 				}
 			}
 			result0 := low
-//line convert.go:40
-			rows[k] = int32(result0 - 1)
+			/*line convert.go:40*/ rows[k] = int32(result0 - 1)
 		}
-	}
+	} /*line quern_gen.go:1530:1*/
 }
 
-//line quern_gen.go:4128:1
-func quernPlainGather_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_gather_float32(t, v0, v1, v2, v3, v4) })
+func quernPlainGather[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { gather[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostGather_float32(r *host.Run) {
+func quernHostGather[T float32 | float64](r *host.Run) {
 	numbers := host.Slice[int32](r, 0)
 	indexIn := host.Slice[int32](r, 1)
-	valueIn := host.Slice[float32](r, 2)
+	valueIn := host.Slice[T](r, 2)
 	index := host.Slice[int32](r, 3)
-	value := host.Slice[float32](r, 4)
+	value := host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4145,14 +1550,14 @@ func quernHostGather_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_float32(r, base, numbers, index, value, indexIn, valueIn, width)
+				quernRow1Gather[T](r, base, numbers, index, value, indexIn, valueIn, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Gather_float32(r *host.Run, base int, numbers, index []int32, value []float32, indexIn []int32, valueIn []float32, width int) {
+func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, indexIn []int32, valueIn []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
 		if count <= 0 {
@@ -4164,15 +1569,11 @@ func quernRow1Gather_float32(r *host.Run, base int, numbers, index []int32, valu
 			row3 := value[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line convert.go:49
-				at := row[threadX]
+				/*line convert.go:49*/ at := row[threadX]
 				_ = row2[threadX]
-//line convert.go:50
-				_ = row3[threadX]
-//line convert.go:50
-				t5 := indexIn[at]
-//line convert.go:50
-				t6 := valueIn[at]
+				/*line convert.go:50*/ _ = row3[threadX]
+				/*line convert.go:50*/ t5 := indexIn[at]
+				/*line convert.go:50*/ t6 := valueIn[at]
 				row2[threadX] = t5
 				row3[threadX] = t6
 			}
@@ -4182,112 +1583,29 @@ func quernRow1Gather_float32(r *host.Run, base int, numbers, index []int32, valu
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		k := base + threadX
-//line convert.go:48
-		if k < len(numbers) && k < len(index) && k < len(value) {
+		/*line convert.go:48*/ if k < len(numbers) && k < len(index) && k < len(value) {
 			at := numbers[k]
 			_ = index[k]
-//line convert.go:50
-			_ = value[k]
-//line convert.go:50
-			t5 := indexIn[at]
-//line convert.go:50
-			t6 := valueIn[at]
-//line convert.go:50
-			index[k] = t5
-//line convert.go:50
-			value[k] = t6
+			/*line convert.go:50*/ _ = value[k]
+			/*line convert.go:50*/ t5 := indexIn[at]
+			/*line convert.go:50*/ t6 := valueIn[at]
+			/*line convert.go:50*/ index[k] = t5
+			/*line convert.go:50*/ value[k] = t6
 		}
-	}
+	} /*line quern_gen.go:1595:1*/
 }
 
-//line quern_gen.go:4204:1
-func quernPlainGather_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_gather_float64(t, v0, v1, v2, v3, v4) })
+func quernPlainGatherRows[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { gatherRows[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostGather_float64(r *host.Run) {
-	numbers := host.Slice[int32](r, 0)
-	indexIn := host.Slice[int32](r, 1)
-	valueIn := host.Slice[float64](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[float64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_float64(r, base, numbers, index, value, indexIn, valueIn, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_float64(r *host.Run, base int, numbers, index []int32, value []float64, indexIn []int32, valueIn []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(numbers)-base && count <= len(index)-base && count <= len(value)-base {
-			row := numbers[base:][:count]
-			row2 := index[base:][:count]
-			row3 := value[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-//line convert.go:49
-				at := row[threadX]
-				_ = row2[threadX]
-//line convert.go:50
-				_ = row3[threadX]
-//line convert.go:50
-				t5 := indexIn[at]
-//line convert.go:50
-				t6 := valueIn[at]
-				row2[threadX] = t5
-				row3[threadX] = t6
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		k := base + threadX
-//line convert.go:48
-		if k < len(numbers) && k < len(index) && k < len(value) {
-			at := numbers[k]
-			_ = index[k]
-//line convert.go:50
-			_ = value[k]
-//line convert.go:50
-			t5 := indexIn[at]
-//line convert.go:50
-			t6 := valueIn[at]
-//line convert.go:50
-			index[k] = t5
-//line convert.go:50
-			value[k] = t6
-		}
-	}
-}
-
-//line quern_gen.go:4280:1
-func quernPlainGatherRows_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostGatherRows_float32(r *host.Run) {
+func quernHostGatherRows[T float32 | float64](r *host.Run) {
 	numbers := host.Slice[int32](r, 0)
 	start := host.Slice[int32](r, 1)
-	valueIn := host.Slice[float32](r, 2)
+	valueIn := host.Slice[T](r, 2)
 	index := host.Slice[int32](r, 3)
-	value := host.Slice[float32](r, 4)
+	value := host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4298,14 +1616,14 @@ func quernHostGatherRows_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GatherRows_float32(r, base, numbers, index, value, t1, start, valueIn, width)
+				quernRow1GatherRows[T](r, base, numbers, index, value, t1, start, valueIn, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, value []float32, t1 int, start []int32, valueIn []float32, width int) {
+func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, t1 int, start []int32, valueIn []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
 		if count <= 0 {
@@ -4317,21 +1635,16 @@ func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, 
 			row3 := value[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line convert.go:59
-				at := row[threadX]
+				/*line convert.go:59*/ at := row[threadX]
 				_ = row2[threadX]
-//line convert.go:60
-				_ = row3[threadX]
+				/*line convert.go:60*/ _ = row3[threadX]
 				t6 := at + 1
-//line convert.go:14
-				low := 0
+				/*line convert.go:14*/ low := 0
 				for high := t1; low < high; {
 					if r.Halted() {
-//line convert.go:15
-						r.Halt()
+						/*line convert.go:15*/ r.Halt()
 					}
-//line convert.go:16
-					mid := (low + high) / 2
+					/*line convert.go:16*/ mid := (low + high) / 2
 					if start[mid] < t6 {
 						low = mid + 1
 					} else {
@@ -4339,10 +1652,8 @@ func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, 
 					}
 				}
 				result0 := low
-//line convert.go:60
-				t8 := int32(result0 - 1)
-//line convert.go:60
-				t9 := valueIn[at]
+				/*line convert.go:60*/ t8 := int32(result0 - 1)
+				/*line convert.go:60*/ t9 := valueIn[at]
 				row2[threadX] = t8
 				row3[threadX] = t9
 			}
@@ -4352,22 +1663,17 @@ func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		k := base + threadX
-//line convert.go:58
-		if k < len(numbers) && k < len(index) && k < len(value) {
+		/*line convert.go:58*/ if k < len(numbers) && k < len(index) && k < len(value) {
 			at := numbers[k]
 			_ = index[k]
-//line convert.go:60
-			_ = value[k]
+			/*line convert.go:60*/ _ = value[k]
 			t6 := at + 1
-//line convert.go:14
-			low := 0
+			/*line convert.go:14*/ low := 0
 			for high := t1; low < high; {
 				if r.Halted() {
-//line convert.go:15
-					r.Halt()
+					/*line convert.go:15*/ r.Halt()
 				}
-//line convert.go:16
-				mid := (low + high) / 2
+				/*line convert.go:16*/ mid := (low + high) / 2
 				if start[mid] < t6 {
 					low = mid + 1
 				} else {
@@ -4375,130 +1681,14 @@ func quernRow1GatherRows_float32(r *host.Run, base int, numbers, index []int32, 
 				}
 			}
 			result0 := low
-//line convert.go:60
-			t8 := int32(result0 - 1)
-//line convert.go:60
-			t9 := valueIn[at]
-//line convert.go:60
-			index[k] = t8
-//line convert.go:60
-			value[k] = t9
+			/*line convert.go:60*/ t8 := int32(result0 - 1)
+			/*line convert.go:60*/ t9 := valueIn[at]
+			/*line convert.go:60*/ index[k] = t8
+			/*line convert.go:60*/ value[k] = t9
 		}
-	}
+	} /*line quern_gen.go:1689:1*/
 }
 
-//line quern_gen.go:4391:1
-func quernPlainGatherRows_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_gatherRows_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostGatherRows_float64(r *host.Run) {
-	numbers := host.Slice[int32](r, 0)
-	start := host.Slice[int32](r, 1)
-	valueIn := host.Slice[float64](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[float64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	t1 := len(start)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GatherRows_float64(r, base, numbers, index, value, t1, start, valueIn, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1GatherRows_float64(r *host.Run, base int, numbers, index []int32, value []float64, t1 int, start []int32, valueIn []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(numbers)-base && count <= len(index)-base && count <= len(value)-base {
-			row := numbers[base:][:count]
-			row2 := index[base:][:count]
-			row3 := value[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-//line convert.go:59
-				at := row[threadX]
-				_ = row2[threadX]
-//line convert.go:60
-				_ = row3[threadX]
-				t6 := at + 1
-//line convert.go:14
-				low := 0
-				for high := t1; low < high; {
-					if r.Halted() {
-//line convert.go:15
-						r.Halt()
-					}
-//line convert.go:16
-					mid := (low + high) / 2
-					if start[mid] < t6 {
-						low = mid + 1
-					} else {
-						high = mid
-					}
-				}
-				result0 := low
-//line convert.go:60
-				t8 := int32(result0 - 1)
-//line convert.go:60
-				t9 := valueIn[at]
-				row2[threadX] = t8
-				row3[threadX] = t9
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		k := base + threadX
-//line convert.go:58
-		if k < len(numbers) && k < len(index) && k < len(value) {
-			at := numbers[k]
-			_ = index[k]
-//line convert.go:60
-			_ = value[k]
-			t6 := at + 1
-//line convert.go:14
-			low := 0
-			for high := t1; low < high; {
-				if r.Halted() {
-//line convert.go:15
-					r.Halt()
-				}
-//line convert.go:16
-				mid := (low + high) / 2
-				if start[mid] < t6 {
-					low = mid + 1
-				} else {
-					high = mid
-				}
-			}
-			result0 := low
-//line convert.go:60
-			t8 := int32(result0 - 1)
-//line convert.go:60
-			t9 := valueIn[at]
-//line convert.go:60
-			index[k] = t8
-//line convert.go:60
-			value[k] = t9
-		}
-	}
-}
-
-//line quern_gen.go:4502:1
 func quernPlainLongest(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_longest(t, v0, v1) })
@@ -4525,7 +1715,7 @@ func quernHostLongest(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Longest(r *host.Run, base, size int, start, greatest []int32, width int) {
+func quernRow1Longest(r *host.Run, base int, size int, start []int32, greatest []int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 //line convert.go:229
@@ -4534,19 +1724,18 @@ func quernRow1Longest(r *host.Run, base, size int, start, greatest []int32, widt
 			n = max(n, start[i+1]-start[i])
 		}
 		kernel.AtomicMax(&greatest[0], n)
-	}
+	} /*line quern_gen.go:1727:1*/
 }
 
-//line quern_gen.go:4541:1
-func quernPlainDotTiles_float32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float32(t, v0, v1, v2, v3) })
+func quernPlainDotTiles[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2), host.Slice[float64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { dotTiles[T](t, v0, v1, v2, v3) })
 }
 
-func quernHostDotTiles_float32(r *host.Run) {
+func quernHostDotTiles[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
-	x := host.Slice[float32](r, 1)
-	y := host.Slice[float32](r, 2)
+	x := host.Slice[T](r, 1)
+	y := host.Slice[T](r, 2)
 	partial := host.Slice[float64](r, 3)
 	gridX := r.GridDim.X
 	var iFirst int
@@ -4570,163 +1759,107 @@ func quernHostDotTiles_float32(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		from := blockY * n
 		base := blockY*gridX + blockX
-//line dot.go:24
-		iFirst = blockX * 256
+		/*line dot.go:24*/ iFirst = blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
-				quernRow1DotTiles_float32(r, sums, first)
-			}
-//line dot.go:30:10000
+				quernRow1DotTiles[T](r, sums, first)
+			} /*line quern_gen.go:1767:1*/
 		}
-//line dot.go:31:10000
-		for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
-//line dot.go:32:10000
-			if r.Halted() {
-//line dot.go:24
-				r.Halt()
+		/*line dot.go:31:10000*/ for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
+			/*line dot.go:32:10000*/ if r.Halted() {
+				/*line dot.go:24*/ r.Halt()
 			}
 			at = iFirst
 			at2 = iFirst + size4
 			at3 = iFirst + size5
 			at4 = iFirst + size6
-//line dot.go:30:10000
-			start := from + at
-//line dot.go:31:10000
-			start2 := from + at2
-//line dot.go:32:10000
-			start3 := from + at3
-//line dot.go:33:10000
-			start4 := from + at4
-//line dot.go:34:10000
-			for threadZ := range 1 {
-//line dot.go:35:10000
-				for threadY := range 1 {
-//line dot.go:36:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:37:10000
-					first2 := (threadZ*1 + threadY) * 256
-//line dot.go:38:10000
-					quernRow2DotTiles_float32(r, sums, first2, x, start, y, at, start2, at2, start3, at3, start4, at4, from)
-//line dot.go:39:10000
+			/*line dot.go:30:10000*/ start := from + at
+			/*line dot.go:31:10000*/ start2 := from + at2
+			/*line dot.go:32:10000*/ start3 := from + at3
+			/*line dot.go:33:10000*/ start4 := from + at4
+			/*line dot.go:34:10000*/ for threadZ := range 1 {
+				/*line dot.go:35:10000*/ for threadY := range 1 {
+					/*line dot.go:36:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line dot.go:37:10000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line dot.go:38:10000*/ quernRow2DotTiles[T](r, sums, first2, x, start, y, at, start2, at2, start3, at3, start4, at4, from) /*line quern_gen.go:1785:1*/
 				}
-//line dot.go:40:10000
 			}
-//line dot.go:41:10000
 		}
-//line dot.go:42:10000
-		iFirst2 = max(iFirst, blockX*256)
-//line dot.go:43:10000
-		for ; iFirst2 < n; iFirst2 += size {
-//line dot.go:44:10000
-			if r.Halted() {
-//line dot.go:24
-				r.Halt()
+		/*line dot.go:42:10000*/ iFirst2 = max(iFirst, blockX*256)
+		/*line dot.go:43:10000*/ for ; iFirst2 < n; iFirst2 += size {
+			/*line dot.go:44:10000*/ if r.Halted() {
+				/*line dot.go:24*/ r.Halt()
 			}
 			start5 := from + iFirst2
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:30:10000
-					first3 := (threadZ*1 + threadY) * 256
-//line dot.go:31:10000
-					quernRow3DotTiles_float32(r, sums, first3, iFirst2, n, x, start5, y, from)
-//line dot.go:32:10000
+					/*line dot.go:30:10000*/ first3 := (threadZ*1 + threadY) * 256
+					/*line dot.go:31:10000*/ quernRow3DotTiles[T](r, sums, first3, iFirst2, n, x, start5, y, from) /*line quern_gen.go:1799:1*/
 				}
-//line dot.go:33:10000
 			}
-//line dot.go:34:10000
 		}
-//line dot.go:27
-		host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:27*/ host.ReduceAdd(reduceAdds, sums)
 		for threadZ := range 1 {
 			for threadY := range 1 {
-//line dot.go:30:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:31:10000
-				first4 := (threadZ*1 + threadY) * 256
-//line dot.go:32:10000
-				quernRow4DotTiles_float32(r, reduceAdds, first4, sums2, warps)
-//line dot.go:33:10000
+				/*line dot.go:30:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:31:10000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line dot.go:32:10000*/ quernRow4DotTiles[T](r, reduceAdds, first4, sums2, warps) /*line quern_gen.go:1808:1*/
 			}
-//line dot.go:34:10000
 		}
-//line dot.go:35:10000
-		for threadZ := range 1 {
-//line dot.go:36:10000
-			for threadY := range 1 {
-//line dot.go:37:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:38:10000
-				first5 := (threadZ*1 + threadY) * 256
-//line dot.go:39:10000
-				quernRow5DotTiles_float32(r, sums2, first5, warps, partial, base)
-//line dot.go:40:10000
+		/*line dot.go:35:10000*/ for threadZ := range 1 {
+			/*line dot.go:36:10000*/ for threadY := range 1 {
+				/*line dot.go:37:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:38:10000*/ first5 := (threadZ*1 + threadY) * 256
+				/*line dot.go:39:10000*/ quernRow5DotTiles[T](r, sums2, first5, warps, partial, base) /*line quern_gen.go:1815:1*/
 			}
-//line dot.go:41:10000
 		}
-//line dot.go:42:10000
 	}
-//line dot.go:43:10000
 }
 
 //go:noinline
-//line quern_gen.go:4675:1
-func quernRow1DotTiles_float32(r *host.Run, sums []float64, first int) {
+func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22:10000
-	*sumRow = [256]float64{}
-//line dot.go:23:10000
+	*sumRow = [256]float64{} /*line quern_gen.go:1825:1*/
 }
 
 //go:noinline
-//line quern_gen.go:4684:1
-func quernRow2DotTiles_float32(r *host.Run, sums []float64, first2 int, x []float32, start int, y []float32, at, start2, at2, start3, at3, start4, at4, from int) {
+func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 int, x []T, start int, y []T, at int, start2 int, at2 int, start3 int, at3 int, start4 int, at4 int, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
 	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
-		row := (*[256]float32)(x[from+at:])
-		row2 := (*[256]float32)(y[at:])
-		row3 := (*[256]float32)(x[from+at2:])
-		row4 := (*[256]float32)(y[at2:])
-		row5 := (*[256]float32)(x[from+at3:])
-		row6 := (*[256]float32)(y[at3:])
-		row7 := (*[256]float32)(x[from+at4:])
-		row8 := (*[256]float32)(y[at4:])
+		row := (*[256]T)(x[from+at:])
+		row2 := (*[256]T)(y[at:])
+		row3 := (*[256]T)(x[from+at2:])
+		row4 := (*[256]T)(y[at2:])
+		row5 := (*[256]T)(x[from+at3:])
+		row6 := (*[256]T)(y[at3:])
+		row7 := (*[256]T)(x[from+at4:])
+		row8 := (*[256]T)(y[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-//line dot.go:25
-			sum += float64(row[threadX]) * float64(row2[threadX])
+			/*line dot.go:25*/ sum += float64(row[threadX]) * float64(row2[threadX])
 			sum += float64(row3[threadX]) * float64(row4[threadX])
 			sum += float64(row5[threadX]) * float64(row6[threadX])
 			sum += float64(row7[threadX]) * float64(row8[threadX])
-			sumRow[threadX] = sum
-//line dot.go:30:10000
+			sumRow[threadX] = sum /*line quern_gen.go:1846:1*/
 		}
-//line dot.go:31:10000
-		return
-//line dot.go:32:10000
+		/*line dot.go:31:10000*/ return /*line quern_gen.go:1848:1*/
 	}
-//line dot.go:33:10000
-	for threadX := range 256 {
-//line dot.go:34:10000
-		r.ThreadIdx.X = threadX
-//line dot.go:35:10000
-		sum := sumRow[threadX]
-//line dot.go:25
-		sum += float64(x[start+threadX]) * float64(y[at+threadX])
-//line dot.go:25
-		sum += float64(x[start2+threadX]) * float64(y[at2+threadX])
-//line dot.go:25
-		sum += float64(x[start3+threadX]) * float64(y[at3+threadX])
-//line dot.go:25
-		sum += float64(x[start4+threadX]) * float64(y[at4+threadX])
+	/*line dot.go:33:10000*/ for threadX := range 256 {
+		/*line dot.go:34:10000*/ r.ThreadIdx.X = threadX
+		/*line dot.go:35:10000*/ sum := sumRow[threadX]
+		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[at+threadX])
+		/*line dot.go:25*/ sum += float64(x[start2+threadX]) * float64(y[at2+threadX])
+		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at3+threadX])
+		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at4+threadX])
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:1858:1*/
 }
 
 //go:noinline
-//line quern_gen.go:4729:1
-func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n int, x []float32, start5 int, y []float32, from int) {
+func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 int, iFirst2 int, n int, x []T, start5 int, y []T, from int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count2 := min(n-iFirst2, 256)
@@ -4739,52 +1872,39 @@ func quernRow3DotTiles_float32(r *host.Run, sums []float64, first3, iFirst2, n i
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-//line dot.go:25
-				sum += float64(row9[threadX]) * float64(row10[threadX])
+				/*line dot.go:25*/ sum += float64(row9[threadX]) * float64(row10[threadX])
 				sumRow2[threadX] = sum
 			}
 			return
-		}
-//line dot.go:30:10000
+		} /*line quern_gen.go:1879:1*/
 	}
-//line dot.go:31:10000
-	for threadX := range 256 {
-//line dot.go:32:10000
-		r.ThreadIdx.X = threadX
-//line dot.go:33:10000
-		sum := sumRow[threadX]
-//line dot.go:24
-		if iFirst2+threadX < n {
+	/*line dot.go:31:10000*/ for threadX := range 256 {
+		/*line dot.go:32:10000*/ r.ThreadIdx.X = threadX
+		/*line dot.go:33:10000*/ sum := sumRow[threadX]
+		/*line dot.go:24*/ if iFirst2+threadX < n {
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:1888:1*/
 }
 
 //go:noinline
-//line quern_gen.go:4766:1
-func quernRow4DotTiles_float32(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
+func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line dot.go:27
-		sum2 := reduceAdd
-		if threadX&31 == 0 {
-			warps[threadX>>5] = sum2
-//line dot.go:30:10000
+		/*line dot.go:27*/ sum2 := reduceAdd
+		if (threadX+first4)&31 == 0 {
+			warps[(threadX+first4)>>5] = sum2 /*line quern_gen.go:1900:1*/
 		}
-//line dot.go:31:10000
-		sumRow3[threadX] = sum2
-//line dot.go:32:10000
+		/*line dot.go:31:10000*/ sumRow3[threadX] = sum2 /*line quern_gen.go:1902:1*/
 	}
-//line dot.go:33:10000
 }
 
 //go:noinline
-//line quern_gen.go:4787:1
-func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
+func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {
@@ -4802,464 +1922,63 @@ func quernRow5DotTiles_float32(r *host.Run, sums2 []float64, first5 int, warps *
 		for range count3 {
 //line dot.go:33:10000
 			var sum2 float64
-//line dot.go:34:10000
-			w := value
-//line dot.go:35:10000
-			sum2 += w
-//line dot.go:34:10000
-			w2 := value2
-//line dot.go:35:10000
-			sum2 += w2
-//line dot.go:34:10000
-			w3 := value3
-//line dot.go:35:10000
-			sum2 += w3
-//line dot.go:34:10000
-			w4 := value4
-//line dot.go:35:10000
-			sum2 += w4
-//line dot.go:34:10000
-			w5 := value5
-//line dot.go:35:10000
-			sum2 += w5
-//line dot.go:34:10000
-			w6 := value6
-//line dot.go:35:10000
-			sum2 += w6
-//line dot.go:34:10000
-			w7 := value7
-//line dot.go:35:10000
-			sum2 += w7
-//line dot.go:34:10000
-			w8 := value8
-//line dot.go:35:10000
-			sum2 += w8
-//line dot.go:37:10000
-			partial[base] = sum2
-//line dot.go:38:10000
+			/*line dot.go:34:10000*/ w := value
+			/*line dot.go:35:10000*/ sum2 += w
+			/*line dot.go:34:10000*/ w2 := value2
+			/*line dot.go:35:10000*/ sum2 += w2
+			/*line dot.go:34:10000*/ w3 := value3
+			/*line dot.go:35:10000*/ sum2 += w3
+			/*line dot.go:34:10000*/ w4 := value4
+			/*line dot.go:35:10000*/ sum2 += w4
+			/*line dot.go:34:10000*/ w5 := value5
+			/*line dot.go:35:10000*/ sum2 += w5
+			/*line dot.go:34:10000*/ w6 := value6
+			/*line dot.go:35:10000*/ sum2 += w6
+			/*line dot.go:34:10000*/ w7 := value7
+			/*line dot.go:35:10000*/ sum2 += w7
+			/*line dot.go:34:10000*/ w8 := value8
+			/*line dot.go:35:10000*/ sum2 += w8
+			/*line dot.go:37:10000*/ partial[base] = sum2 /*line quern_gen.go:1941:1*/
 		}
-//line dot.go:39:10000
-		return
-//line dot.go:40:10000
+		/*line dot.go:39:10000*/ return /*line quern_gen.go:1943:1*/
 	}
-//line dot.go:41:10000
-	for threadX := range 256 {
-//line dot.go:42:10000
-		r.ThreadIdx.X = threadX
+	/*line dot.go:41:10000*/ for threadX := range 256 {
+		/*line dot.go:42:10000*/ r.ThreadIdx.X = threadX
 //line dot.go:43:10000
 		var sum2 float64
-//line dot.go:32:10000
-		if threadX == 0 {
-//line dot.go:33:10000
-			sum2 = 0
-//line dot.go:34:10000
-			w := warps[0]
-//line dot.go:35:10000
-			sum2 += w
-//line dot.go:34:10000
-			w2 := warps[1]
-//line dot.go:35:10000
-			sum2 += w2
-//line dot.go:34:10000
-			w3 := warps[2]
-//line dot.go:35:10000
-			sum2 += w3
-//line dot.go:34:10000
-			w4 := warps[3]
-//line dot.go:35:10000
-			sum2 += w4
-//line dot.go:34:10000
-			w5 := warps[4]
-//line dot.go:35:10000
-			sum2 += w5
-//line dot.go:34:10000
-			w6 := warps[5]
-//line dot.go:35:10000
-			sum2 += w6
-//line dot.go:34:10000
-			w7 := warps[6]
-//line dot.go:35:10000
-			sum2 += w7
-//line dot.go:34:10000
-			w8 := warps[7]
-//line dot.go:35:10000
-			sum2 += w8
-//line dot.go:37:10000
-			partial[base] = sum2
-//line dot.go:38:10000
+		/*line dot.go:32:10000*/ if threadX == 0 {
+			/*line dot.go:33:10000*/ sum2 = 0
+			/*line dot.go:34:10000*/ w := warps[0]
+			/*line dot.go:35:10000*/ sum2 += w
+			/*line dot.go:34:10000*/ w2 := warps[1]
+			/*line dot.go:35:10000*/ sum2 += w2
+			/*line dot.go:34:10000*/ w3 := warps[2]
+			/*line dot.go:35:10000*/ sum2 += w3
+			/*line dot.go:34:10000*/ w4 := warps[3]
+			/*line dot.go:35:10000*/ sum2 += w4
+			/*line dot.go:34:10000*/ w5 := warps[4]
+			/*line dot.go:35:10000*/ sum2 += w5
+			/*line dot.go:34:10000*/ w6 := warps[5]
+			/*line dot.go:35:10000*/ sum2 += w6
+			/*line dot.go:34:10000*/ w7 := warps[6]
+			/*line dot.go:35:10000*/ sum2 += w7
+			/*line dot.go:34:10000*/ w8 := warps[7]
+			/*line dot.go:35:10000*/ sum2 += w8
+			/*line dot.go:37:10000*/ partial[base] = sum2 /*line quern_gen.go:1967:1*/
 		}
-//line dot.go:39:10000
-	}
-//line dot.go:40:10000
-}
-
-//line quern_gen.go:4897:1
-func quernPlainDotTiles_float64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_dotTiles_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostDotTiles_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	x := host.Slice[float64](r, 1)
-	y := host.Slice[float64](r, 2)
-	partial := host.Slice[float64](r, 3)
-	gridX := r.GridDim.X
-	var iFirst int
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	size := gridX * 256
-	size2 := n - gridX*256*3 - 256
-	size3 := gridX * 256 * 4
-	var at int
-	var at2 int
-	size4 := gridX * 256 * 1
-	var at3 int
-	size5 := gridX * 256 * 2
-	var at4 int
-	size6 := gridX * 256 * 3
-	var iFirst2 int
-	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	warps := host.Shared[[8]float64](r, 0)
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		from := blockY * n
-		base := blockY*gridX + blockX
-//line dot.go:24
-		iFirst = blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1DotTiles_float64(r, sums, first)
-			}
-//line dot.go:30:10000
-		}
-//line dot.go:31:10000
-		for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
-//line dot.go:32:10000
-			if r.Halted() {
-//line dot.go:24
-				r.Halt()
-			}
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
-//line dot.go:30:10000
-			start := from + at
-//line dot.go:31:10000
-			start2 := from + at2
-//line dot.go:32:10000
-			start3 := from + at3
-//line dot.go:33:10000
-			start4 := from + at4
-//line dot.go:34:10000
-			for threadZ := range 1 {
-//line dot.go:35:10000
-				for threadY := range 1 {
-//line dot.go:36:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:37:10000
-					first2 := (threadZ*1 + threadY) * 256
-//line dot.go:38:10000
-					quernRow2DotTiles_float64(r, sums, first2, x, start, y, at, start2, at2, start3, at3, start4, at4, from)
-//line dot.go:39:10000
-				}
-//line dot.go:40:10000
-			}
-//line dot.go:41:10000
-		}
-//line dot.go:42:10000
-		iFirst2 = max(iFirst, blockX*256)
-//line dot.go:43:10000
-		for ; iFirst2 < n; iFirst2 += size {
-//line dot.go:44:10000
-			if r.Halted() {
-//line dot.go:24
-				r.Halt()
-			}
-			start5 := from + iFirst2
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:30:10000
-					first3 := (threadZ*1 + threadY) * 256
-//line dot.go:31:10000
-					quernRow3DotTiles_float64(r, sums, first3, iFirst2, n, x, start5, y, from)
-//line dot.go:32:10000
-				}
-//line dot.go:33:10000
-			}
-//line dot.go:34:10000
-		}
-//line dot.go:27
-		host.ReduceAdd(reduceAdds, sums)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-//line dot.go:30:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:31:10000
-				first4 := (threadZ*1 + threadY) * 256
-//line dot.go:32:10000
-				quernRow4DotTiles_float64(r, reduceAdds, first4, sums2, warps)
-//line dot.go:33:10000
-			}
-//line dot.go:34:10000
-		}
-//line dot.go:35:10000
-		for threadZ := range 1 {
-//line dot.go:36:10000
-			for threadY := range 1 {
-//line dot.go:37:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:38:10000
-				first5 := (threadZ*1 + threadY) * 256
-//line dot.go:39:10000
-				quernRow5DotTiles_float64(r, sums2, first5, warps, partial, base)
-//line dot.go:40:10000
-			}
-//line dot.go:41:10000
-		}
-//line dot.go:42:10000
-	}
-//line dot.go:43:10000
-}
-
-//go:noinline
-//line quern_gen.go:5031:1
-func quernRow1DotTiles_float64(r *host.Run, sums []float64, first int) {
-	sumRow := (*[256]float64)(sums[first:])
-//line dot.go:22:10000
-	*sumRow = [256]float64{}
-//line dot.go:23:10000
-}
-
-//go:noinline
-//line quern_gen.go:5040:1
-func quernRow2DotTiles_float64(r *host.Run, sums []float64, first2 int, x []float64, start int, y []float64, at, start2, at2, start3, at3, start4, at4, from int) {
-	sumRow := (*[256]float64)(sums[first2:])
-	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
-		row := (*[256]float64)(x[from+at:])
-		row2 := (*[256]float64)(y[at:])
-		row3 := (*[256]float64)(x[from+at2:])
-		row4 := (*[256]float64)(y[at2:])
-		row5 := (*[256]float64)(x[from+at3:])
-		row6 := (*[256]float64)(y[at3:])
-		row7 := (*[256]float64)(x[from+at4:])
-		row8 := (*[256]float64)(y[at4:])
-		for threadX := range 256 {
-			sum := sumRow[threadX]
-//line dot.go:25
-			sum += float64(row[threadX]) * float64(row2[threadX])
-			sum += float64(row3[threadX]) * float64(row4[threadX])
-			sum += float64(row5[threadX]) * float64(row6[threadX])
-			sum += float64(row7[threadX]) * float64(row8[threadX])
-			sumRow[threadX] = sum
-//line dot.go:30:10000
-		}
-//line dot.go:31:10000
-		return
-//line dot.go:32:10000
-	}
-//line dot.go:33:10000
-	for threadX := range 256 {
-//line dot.go:34:10000
-		r.ThreadIdx.X = threadX
-//line dot.go:35:10000
-		sum := sumRow[threadX]
-//line dot.go:25
-		sum += float64(x[start+threadX]) * float64(y[at+threadX])
-//line dot.go:25
-		sum += float64(x[start2+threadX]) * float64(y[at2+threadX])
-//line dot.go:25
-		sum += float64(x[start3+threadX]) * float64(y[at3+threadX])
-//line dot.go:25
-		sum += float64(x[start4+threadX]) * float64(y[at4+threadX])
-		sumRow[threadX] = sum
 	}
 }
 
-//go:noinline
-//line quern_gen.go:5085:1
-func quernRow3DotTiles_float64(r *host.Run, sums []float64, first3, iFirst2, n int, x []float64, start5 int, y []float64, from int) {
-	sumRow := (*[256]float64)(sums[first3:])
-	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count2 := min(n-iFirst2, 256)
-		if count2 <= 0 {
-			return
-		}
-		if from+iFirst2 >= 0 && count2 <= len(x)-(from+iFirst2) && iFirst2 >= 0 && count2 <= len(y)-iFirst2 {
-			row9 := x[from+iFirst2:][:count2]
-			row10 := y[iFirst2:][:count2]
-			sumRow2 := sumRow[:][:count2]
-			for threadX := range count2 {
-				sum := sumRow2[threadX]
-//line dot.go:25
-				sum += float64(row9[threadX]) * float64(row10[threadX])
-				sumRow2[threadX] = sum
-			}
-			return
-		}
-//line dot.go:30:10000
-	}
-//line dot.go:31:10000
-	for threadX := range 256 {
-//line dot.go:32:10000
-		r.ThreadIdx.X = threadX
-//line dot.go:33:10000
-		sum := sumRow[threadX]
-//line dot.go:24
-		if iFirst2+threadX < n {
-			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
-		}
-		sumRow[threadX] = sum
-	}
+func quernPlainDotParts[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[float64](r, 4)
+	host.Plain(r, func(t kernel.Thread) { dotParts[T](t, v0, v1, v2, v3, v4) })
 }
 
-//go:noinline
-//line quern_gen.go:5122:1
-func quernRow4DotTiles_float64(r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
-	sumRow3 := (*[256]float64)(sums2[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-//line dot.go:27
-		sum2 := reduceAdd
-		if threadX&31 == 0 {
-			warps[threadX>>5] = sum2
-//line dot.go:30:10000
-		}
-//line dot.go:31:10000
-		sumRow3[threadX] = sum2
-//line dot.go:32:10000
-	}
-//line dot.go:33:10000
-}
-
-//go:noinline
-//line quern_gen.go:5143:1
-func quernRow5DotTiles_float64(r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
-	firstX := 0
-	count3 := 1 - firstX
-	if count3 <= 0 {
-		return
-	}
-	if base >= 0 && base < len(partial) {
-		value := warps[0]
-		value2 := warps[1]
-		value3 := warps[2]
-		value4 := warps[3]
-		value5 := warps[4]
-		value6 := warps[5]
-		value7 := warps[6]
-		value8 := warps[7]
-		for range count3 {
-//line dot.go:33:10000
-			var sum2 float64
-//line dot.go:34:10000
-			w := value
-//line dot.go:35:10000
-			sum2 += w
-//line dot.go:34:10000
-			w2 := value2
-//line dot.go:35:10000
-			sum2 += w2
-//line dot.go:34:10000
-			w3 := value3
-//line dot.go:35:10000
-			sum2 += w3
-//line dot.go:34:10000
-			w4 := value4
-//line dot.go:35:10000
-			sum2 += w4
-//line dot.go:34:10000
-			w5 := value5
-//line dot.go:35:10000
-			sum2 += w5
-//line dot.go:34:10000
-			w6 := value6
-//line dot.go:35:10000
-			sum2 += w6
-//line dot.go:34:10000
-			w7 := value7
-//line dot.go:35:10000
-			sum2 += w7
-//line dot.go:34:10000
-			w8 := value8
-//line dot.go:35:10000
-			sum2 += w8
-//line dot.go:37:10000
-			partial[base] = sum2
-//line dot.go:38:10000
-		}
-//line dot.go:39:10000
-		return
-//line dot.go:40:10000
-	}
-//line dot.go:41:10000
-	for threadX := range 256 {
-//line dot.go:42:10000
-		r.ThreadIdx.X = threadX
-//line dot.go:43:10000
-		var sum2 float64
-//line dot.go:32:10000
-		if threadX == 0 {
-//line dot.go:33:10000
-			sum2 = 0
-//line dot.go:34:10000
-			w := warps[0]
-//line dot.go:35:10000
-			sum2 += w
-//line dot.go:34:10000
-			w2 := warps[1]
-//line dot.go:35:10000
-			sum2 += w2
-//line dot.go:34:10000
-			w3 := warps[2]
-//line dot.go:35:10000
-			sum2 += w3
-//line dot.go:34:10000
-			w4 := warps[3]
-//line dot.go:35:10000
-			sum2 += w4
-//line dot.go:34:10000
-			w5 := warps[4]
-//line dot.go:35:10000
-			sum2 += w5
-//line dot.go:34:10000
-			w6 := warps[5]
-//line dot.go:35:10000
-			sum2 += w6
-//line dot.go:34:10000
-			w7 := warps[6]
-//line dot.go:35:10000
-			sum2 += w7
-//line dot.go:34:10000
-			w8 := warps[7]
-//line dot.go:35:10000
-			sum2 += w8
-//line dot.go:37:10000
-			partial[base] = sum2
-//line dot.go:38:10000
-		}
-//line dot.go:39:10000
-	}
-//line dot.go:40:10000
-}
-
-//line quern_gen.go:5253:1
-func quernPlainDotParts_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostDotParts_float32(r *host.Run) {
+func quernHostDotParts[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	part := host.Value[int](r, 1)
-	x := host.Slice[float32](r, 2)
-	y := host.Slice[float32](r, 3)
+	x := host.Slice[T](r, 2)
+	y := host.Slice[T](r, 3)
 	partial := host.Slice[float64](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
@@ -5275,14 +1994,14 @@ func quernHostDotParts_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1DotParts_float32(r, base, end, x, base2, y, partial, base3, dimX)
+				quernRow1DotParts[T](r, base, end, x, base2, y, partial, base3, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1DotParts_float32(r *host.Run, base, end int, x []float32, base2 int, y []float32, partial []float64, base3, dimX int) {
+func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []T, base2 int, y []T, partial []float64, base3 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line dot.go:47:10000
@@ -5293,118 +2012,33 @@ func quernRow1DotParts_float32(r *host.Run, base, end int, x []float32, base2 in
 		var c float64
 //line dot.go:50:10000
 		var d float64
-//line dot.go:48:10000
-		i := base
-//line dot.go:49:10000
-		for ; i+3 < end; i += 4 {
-//line dot.go:50:10000
-			a += float64(x[base2+i]) * float64(y[i])
-//line dot.go:51:10000
-			b += float64(x[base2+i+1]) * float64(y[i+1])
-//line dot.go:52:10000
-			c += float64(x[base2+i+2]) * float64(y[i+2])
-//line dot.go:53:10000
-			d += float64(x[base2+i+3]) * float64(y[i+3])
-//line dot.go:54:10000
+		/*line dot.go:48:10000*/ i := base
+		/*line dot.go:49:10000*/ for ; i+3 < end; i += 4 {
+			/*line dot.go:50:10000*/ a += float64(x[base2+i]) * float64(y[i])
+			/*line dot.go:51:10000*/ b += float64(x[base2+i+1]) * float64(y[i+1])
+			/*line dot.go:52:10000*/ c += float64(x[base2+i+2]) * float64(y[i+2])
+			/*line dot.go:53:10000*/ d += float64(x[base2+i+3]) * float64(y[i+3]) /*line quern_gen.go:2020:1*/
 		}
-//line dot.go:55:10000
-		for ; i < end; i++ {
-//line dot.go:56:10000
-			a += float64(x[base2+i]) * float64(y[i])
-//line dot.go:57:10000
+		/*line dot.go:55:10000*/ for ; i < end; i++ {
+			/*line dot.go:56:10000*/ a += float64(x[base2+i]) * float64(y[i]) /*line quern_gen.go:2023:1*/
 		}
-//line dot.go:58:10000
-		partial[base3] = a + b + (c + d)
-//line dot.go:59:10000
-	}
-//line dot.go:60:10000
-}
-
-//line quern_gen.go:5324:1
-func quernPlainDotParts_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_dotParts_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostDotParts_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	part := host.Value[int](r, 1)
-	x := host.Slice[float64](r, 2)
-	y := host.Slice[float64](r, 3)
-	partial := host.Slice[float64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	gridX := r.GridDim.X
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockX * part
-		end := min((blockX+1)*part, n)
-		base2 := blockY * n
-		base3 := blockY*gridX + blockX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1DotParts_float64(r, base, end, x, base2, y, partial, base3, dimX)
-			}
-		}
+		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d) /*line quern_gen.go:2025:1*/
 	}
 }
 
-//go:noinline
-func quernRow1DotParts_float64(r *host.Run, base, end int, x []float64, base2 int, y, partial []float64, base3, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line dot.go:47:10000
-		var a float64
-//line dot.go:48:10000
-		var b float64
-//line dot.go:49:10000
-		var c float64
-//line dot.go:50:10000
-		var d float64
-//line dot.go:48:10000
-		i := base
-//line dot.go:49:10000
-		for ; i+3 < end; i += 4 {
-//line dot.go:50:10000
-			a += float64(x[base2+i]) * float64(y[i])
-//line dot.go:51:10000
-			b += float64(x[base2+i+1]) * float64(y[i+1])
-//line dot.go:52:10000
-			c += float64(x[base2+i+2]) * float64(y[i+2])
-//line dot.go:53:10000
-			d += float64(x[base2+i+3]) * float64(y[i+3])
-//line dot.go:54:10000
-		}
-//line dot.go:55:10000
-		for ; i < end; i++ {
-//line dot.go:56:10000
-			a += float64(x[base2+i]) * float64(y[i])
-//line dot.go:57:10000
-		}
-//line dot.go:58:10000
-		partial[base3] = a + b + (c + d)
-//line dot.go:59:10000
-	}
-//line dot.go:60:10000
+func quernPlainToELL[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[int32](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { toELL[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-//line quern_gen.go:5395:1
-func quernPlainToELL_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[int32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_toELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostToELL_float32(r *host.Run) {
+func quernHostToELL[T float32 | float64](r *host.Run) {
 	rows := host.Value[int](r, 0)
 	width := host.Value[int](r, 1)
 	start := host.Slice[int32](r, 2)
 	indexIn := host.Slice[int32](r, 3)
-	valueIn := host.Slice[float32](r, 4)
+	valueIn := host.Slice[T](r, 4)
 	index := host.Slice[int32](r, 5)
-	value := host.Slice[float32](r, 6)
+	value := host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5418,55 +2052,36 @@ func quernHostToELL_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToELL_float32(r, firsts, width2, ns, base, rows, start, width, base2)
+				quernRow1ToELL[T](r, firsts, width2, ns, base, rows, start, width, base2)
 				for k := 0; k < whole; k += 4 {
 					if r.Halted() {
-//line ell.go:62:20000
-						r.Halt()
-//line ell.go:63:20000
+						/*line ell.go:62:20000*/ r.Halt() /*line quern_gen.go:2058:1*/
 					}
-//line ell.go:64:20000
-					start2 := k * rows
-//line ell.go:65:20000
-					start3 := (k + 1) * rows
-//line ell.go:66:20000
-					start4 := (k + 2) * rows
-//line ell.go:67:20000
-					start5 := (k + 3) * rows
-//line ell.go:68:20000
-					start6 := k*rows + base
-//line ell.go:69:20000
-					start7 := (k+1)*rows + base
-//line ell.go:70
-					start8 := (k+2)*rows + base
+					/*line ell.go:64:20000*/ start2 := k * rows
+					/*line ell.go:65:20000*/ start3 := (k + 1) * rows
+					/*line ell.go:66:20000*/ start4 := (k + 2) * rows
+					/*line ell.go:67:20000*/ start5 := (k + 3) * rows
+					/*line ell.go:68:20000*/ start6 := k*rows + base
+					/*line ell.go:69:20000*/ start7 := (k+1)*rows + base
+					/*line ell.go:70*/ start8 := (k+2)*rows + base
 					start9 := (k+3)*rows + base
-					quernRow2ToELL_float32(r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
+					quernRow2ToELL[T](r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
 				}
 				for k2 := whole; k2 < width; k2++ {
 					if r.Halted() {
-//line ell.go:62:20000
-						r.Halt()
-//line ell.go:63:20000
+						/*line ell.go:62:20000*/ r.Halt() /*line quern_gen.go:2072:1*/
 					}
-//line ell.go:64:20000
-					start10 := k2 * rows
-//line ell.go:65:20000
-					start11 := k2*rows + base
-//line ell.go:66:20000
-					quernRow3ToELL_float32(r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
-//line ell.go:67:20000
+					/*line ell.go:64:20000*/ start10 := k2 * rows
+					/*line ell.go:65:20000*/ start11 := k2*rows + base
+					/*line ell.go:66:20000*/ quernRow3ToELL[T](r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11) /*line quern_gen.go:2076:1*/
 				}
-//line ell.go:68:20000
 			}
-//line ell.go:69:20000
 		}
-//line ell.go:70
 	}
 }
 
 //go:noinline
-//line quern_gen.go:5469:1
-func quernRow1ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
+func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base int, rows int, start []int32, width int, base2 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
 	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
@@ -5481,60 +2096,36 @@ func quernRow1ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 			nRow2 := nRow[:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line ell.go:59:20000
-				first := int(row2[threadX])
-//line ell.go:60:20000
-				n := int(row3[threadX]) - first
-//line ell.go:61:20000
-				if !(n <= width) {
-//line ell.go:61:20000
-					host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
-//line ell.go:62:20000
+				/*line ell.go:59:20000*/ first := int(row2[threadX])
+				/*line ell.go:60:20000*/ n := int(row3[threadX]) - first
+				/*line ell.go:61:20000*/ if !(n <= width) {
+					/*line ell.go:61:20000*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places") /*line quern_gen.go:2102:1*/
 				}
-//line ell.go:63:20000
-				firstRow2[threadX] = first
-//line ell.go:64:20000
-				nRow2[threadX] = n
-//line ell.go:65:20000
+				/*line ell.go:63:20000*/ firstRow2[threadX] = first
+				/*line ell.go:64:20000*/ nRow2[threadX] = n /*line quern_gen.go:2105:1*/
 			}
-//line ell.go:66:20000
-			return
-//line ell.go:67:20000
+			/*line ell.go:66:20000*/ return /*line quern_gen.go:2107:1*/
 		}
-//line ell.go:68:20000
 	}
-//line ell.go:69:20000
-	for threadX := range width2 {
-//line ell.go:70
-		r.ThreadIdx.X = threadX
+	/*line ell.go:69:20000*/ for threadX := range width2 {
+		/*line ell.go:70*/ r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
 		row := base + threadX
 		if row < rows && row+1 < len(start) {
-//line ell.go:59:20000
-			first = int(start[row])
-//line ell.go:60:20000
-			n = int(start[row+1]) - first
-//line ell.go:61:20000
-			if !(n <= width) {
-//line ell.go:61:20000
-				host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
-//line ell.go:62:20000
+			/*line ell.go:59:20000*/ first = int(start[row])
+			/*line ell.go:60:20000*/ n = int(start[row+1]) - first
+			/*line ell.go:61:20000*/ if !(n <= width) {
+				/*line ell.go:61:20000*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places") /*line quern_gen.go:2119:1*/
 			}
-//line ell.go:63:20000
 		}
-//line ell.go:64:20000
-		firstRow[threadX] = first
-//line ell.go:65:20000
-		nRow[threadX] = n
-//line ell.go:66:20000
+		/*line ell.go:64:20000*/ firstRow[threadX] = first
+		/*line ell.go:65:20000*/ nRow[threadX] = n /*line quern_gen.go:2123:1*/
 	}
-//line ell.go:67:20000
 }
 
 //go:noinline
-//line quern_gen.go:5537:1
-func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float32, index []int32, start2 int, value []float32, start3, start4, start5, base2, start6, start7, start8, start9 int) {
+func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base int, rows int, start []int32, k int, indexIn []int32, valueIn []T, index []int32, start2 int, value []T, start3 int, start4 int, start5 int, base2 int, start6 int, start7 int, start8 int, start9 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
 	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
@@ -5560,110 +2151,66 @@ func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:63:20000
 				var j int32 = -1
 //line ell.go:64:20000
-				var v float32
-//line ell.go:64:20000
-				if k < n {
-//line ell.go:65:20000
-					t2 := indexIn[first+k]
-//line ell.go:65:20000
-					t3 := valueIn[first+k]
-//line ell.go:66:20000
-					j = t2
-//line ell.go:67:20000
-					v = t3
-//line ell.go:68:20000
+				var v T
+				/*line ell.go:64:20000*/ if k < n {
+					/*line ell.go:65:20000*/ t2 := indexIn[first+k]
+					/*line ell.go:65:20000*/ t3 := valueIn[first+k]
+					/*line ell.go:66:20000*/ j = t2
+					/*line ell.go:67:20000*/ v = t3 /*line quern_gen.go:2159:1*/
 				}
-//line ell.go:67:20000
-				_ = row4[threadX]
-//line ell.go:67:20000
-				_ = row5[threadX]
-//line ell.go:68:20000
-				t8 := j
-//line ell.go:69:20000
-				t9 := v
-//line ell.go:70
-				row4[threadX] = t8
+				/*line ell.go:67:20000*/ _ = row4[threadX]
+				/*line ell.go:67:20000*/ _ = row5[threadX]
+				/*line ell.go:68:20000*/ t8 := j
+				/*line ell.go:69:20000*/ t9 := v
+				/*line ell.go:70*/ row4[threadX] = t8
 				row5[threadX] = t9
 //line ell.go:63:20000
 				var j2 int32 = -1
 //line ell.go:64:20000
-				var v2 float32
-//line ell.go:64:20000
-				if k+1 < n {
-//line ell.go:65:20000
-					t22 := indexIn[first+(k+1)]
-//line ell.go:65:20000
-					t32 := valueIn[first+(k+1)]
-//line ell.go:66:20000
-					j2 = t22
-//line ell.go:67:20000
-					v2 = t32
-//line ell.go:68:20000
+				var v2 T
+				/*line ell.go:64:20000*/ if k+1 < n {
+					/*line ell.go:65:20000*/ t22 := indexIn[first+(k+1)]
+					/*line ell.go:65:20000*/ t32 := valueIn[first+(k+1)]
+					/*line ell.go:66:20000*/ j2 = t22
+					/*line ell.go:67:20000*/ v2 = t32 /*line quern_gen.go:2175:1*/
 				}
-//line ell.go:67:20000
-				_ = row6[threadX]
-//line ell.go:67:20000
-				_ = row7[threadX]
-//line ell.go:68:20000
-				t82 := j2
-//line ell.go:69:20000
-				t92 := v2
-//line ell.go:70
-				row6[threadX] = t82
+				/*line ell.go:67:20000*/ _ = row6[threadX]
+				/*line ell.go:67:20000*/ _ = row7[threadX]
+				/*line ell.go:68:20000*/ t82 := j2
+				/*line ell.go:69:20000*/ t92 := v2
+				/*line ell.go:70*/ row6[threadX] = t82
 				row7[threadX] = t92
 //line ell.go:63:20000
 				var j3 int32 = -1
 //line ell.go:64:20000
-				var v3 float32
-//line ell.go:64:20000
-				if k+2 < n {
-//line ell.go:65:20000
-					t23 := indexIn[first+(k+2)]
-//line ell.go:65:20000
-					t33 := valueIn[first+(k+2)]
-//line ell.go:66:20000
-					j3 = t23
-//line ell.go:67:20000
-					v3 = t33
-//line ell.go:68:20000
+				var v3 T
+				/*line ell.go:64:20000*/ if k+2 < n {
+					/*line ell.go:65:20000*/ t23 := indexIn[first+(k+2)]
+					/*line ell.go:65:20000*/ t33 := valueIn[first+(k+2)]
+					/*line ell.go:66:20000*/ j3 = t23
+					/*line ell.go:67:20000*/ v3 = t33 /*line quern_gen.go:2191:1*/
 				}
-//line ell.go:67:20000
-				_ = row8[threadX]
-//line ell.go:67:20000
-				_ = row9[threadX]
-//line ell.go:68:20000
-				t83 := j3
-//line ell.go:69:20000
-				t93 := v3
-//line ell.go:70
-				row8[threadX] = t83
+				/*line ell.go:67:20000*/ _ = row8[threadX]
+				/*line ell.go:67:20000*/ _ = row9[threadX]
+				/*line ell.go:68:20000*/ t83 := j3
+				/*line ell.go:69:20000*/ t93 := v3
+				/*line ell.go:70*/ row8[threadX] = t83
 				row9[threadX] = t93
 //line ell.go:63:20000
 				var j4 int32 = -1
 //line ell.go:64:20000
-				var v4 float32
-//line ell.go:64:20000
-				if k+3 < n {
-//line ell.go:65:20000
-					t24 := indexIn[first+(k+3)]
-//line ell.go:65:20000
-					t34 := valueIn[first+(k+3)]
-//line ell.go:66:20000
-					j4 = t24
-//line ell.go:67:20000
-					v4 = t34
-//line ell.go:68:20000
+				var v4 T
+				/*line ell.go:64:20000*/ if k+3 < n {
+					/*line ell.go:65:20000*/ t24 := indexIn[first+(k+3)]
+					/*line ell.go:65:20000*/ t34 := valueIn[first+(k+3)]
+					/*line ell.go:66:20000*/ j4 = t24
+					/*line ell.go:67:20000*/ v4 = t34 /*line quern_gen.go:2207:1*/
 				}
-//line ell.go:67:20000
-				_ = row10[threadX]
-//line ell.go:67:20000
-				_ = row11[threadX]
-//line ell.go:68:20000
-				t84 := j4
-//line ell.go:69:20000
-				t94 := v4
-//line ell.go:70
-				row10[threadX] = t84
+				/*line ell.go:67:20000*/ _ = row10[threadX]
+				/*line ell.go:67:20000*/ _ = row11[threadX]
+				/*line ell.go:68:20000*/ t84 := j4
+				/*line ell.go:69:20000*/ t94 := v4
+				/*line ell.go:70*/ row10[threadX] = t84
 				row11[threadX] = t94
 			}
 			return
@@ -5686,125 +2233,73 @@ func quernRow2ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:63:20000
 			var j int32 = -1
 //line ell.go:64:20000
-			var v float32
-//line ell.go:64:20000
-			if k < n {
-//line ell.go:65:20000
-				t2 := indexIn[first+k]
-//line ell.go:65:20000
-				t3 := valueIn[first+k]
-//line ell.go:66:20000
-				j = t2
-//line ell.go:67:20000
-				v = t3
-//line ell.go:68:20000
+			var v T
+			/*line ell.go:64:20000*/ if k < n {
+				/*line ell.go:65:20000*/ t2 := indexIn[first+k]
+				/*line ell.go:65:20000*/ t3 := valueIn[first+k]
+				/*line ell.go:66:20000*/ j = t2
+				/*line ell.go:67:20000*/ v = t3 /*line quern_gen.go:2241:1*/
 			}
-//line ell.go:67:20000
-			_ = index[t5]
-//line ell.go:67:20000
-			_ = value[t7]
-//line ell.go:68:20000
-			t8 := j
-//line ell.go:69:20000
-			t9 := v
-//line ell.go:67:20000
-			index[t5] = t8
-//line ell.go:67:20000
-			value[t7] = t9
+			/*line ell.go:67:20000*/ _ = index[t5]
+			/*line ell.go:67:20000*/ _ = value[t7]
+			/*line ell.go:68:20000*/ t8 := j
+			/*line ell.go:69:20000*/ t9 := v
+			/*line ell.go:67:20000*/ index[t5] = t8
+			/*line ell.go:67:20000*/ value[t7] = t9
 //line ell.go:63:20000
 			var j2 int32 = -1
 //line ell.go:64:20000
-			var v2 float32
-//line ell.go:64:20000
-			if k+1 < n {
-//line ell.go:65:20000
-				t22 := indexIn[first+(k+1)]
-//line ell.go:65:20000
-				t32 := valueIn[first+(k+1)]
-//line ell.go:66:20000
-				j2 = t22
-//line ell.go:67:20000
-				v2 = t32
-//line ell.go:68:20000
+			var v2 T
+			/*line ell.go:64:20000*/ if k+1 < n {
+				/*line ell.go:65:20000*/ t22 := indexIn[first+(k+1)]
+				/*line ell.go:65:20000*/ t32 := valueIn[first+(k+1)]
+				/*line ell.go:66:20000*/ j2 = t22
+				/*line ell.go:67:20000*/ v2 = t32 /*line quern_gen.go:2257:1*/
 			}
-//line ell.go:67:20000
-			_ = index[t52]
-//line ell.go:67:20000
-			_ = value[t72]
-//line ell.go:68:20000
-			t82 := j2
-//line ell.go:69:20000
-			t92 := v2
-//line ell.go:67:20000
-			index[t52] = t82
-//line ell.go:67:20000
-			value[t72] = t92
+			/*line ell.go:67:20000*/ _ = index[t52]
+			/*line ell.go:67:20000*/ _ = value[t72]
+			/*line ell.go:68:20000*/ t82 := j2
+			/*line ell.go:69:20000*/ t92 := v2
+			/*line ell.go:67:20000*/ index[t52] = t82
+			/*line ell.go:67:20000*/ value[t72] = t92
 //line ell.go:63:20000
 			var j3 int32 = -1
 //line ell.go:64:20000
-			var v3 float32
-//line ell.go:64:20000
-			if k+2 < n {
-//line ell.go:65:20000
-				t23 := indexIn[first+(k+2)]
-//line ell.go:65:20000
-				t33 := valueIn[first+(k+2)]
-//line ell.go:66:20000
-				j3 = t23
-//line ell.go:67:20000
-				v3 = t33
-//line ell.go:68:20000
+			var v3 T
+			/*line ell.go:64:20000*/ if k+2 < n {
+				/*line ell.go:65:20000*/ t23 := indexIn[first+(k+2)]
+				/*line ell.go:65:20000*/ t33 := valueIn[first+(k+2)]
+				/*line ell.go:66:20000*/ j3 = t23
+				/*line ell.go:67:20000*/ v3 = t33 /*line quern_gen.go:2273:1*/
 			}
-//line ell.go:67:20000
-			_ = index[t53]
-//line ell.go:67:20000
-			_ = value[t73]
-//line ell.go:68:20000
-			t83 := j3
-//line ell.go:69:20000
-			t93 := v3
-//line ell.go:67:20000
-			index[t53] = t83
-//line ell.go:67:20000
-			value[t73] = t93
+			/*line ell.go:67:20000*/ _ = index[t53]
+			/*line ell.go:67:20000*/ _ = value[t73]
+			/*line ell.go:68:20000*/ t83 := j3
+			/*line ell.go:69:20000*/ t93 := v3
+			/*line ell.go:67:20000*/ index[t53] = t83
+			/*line ell.go:67:20000*/ value[t73] = t93
 //line ell.go:63:20000
 			var j4 int32 = -1
 //line ell.go:64:20000
-			var v4 float32
-//line ell.go:64:20000
-			if k+3 < n {
-//line ell.go:65:20000
-				t24 := indexIn[first+(k+3)]
-//line ell.go:65:20000
-				t34 := valueIn[first+(k+3)]
-//line ell.go:66:20000
-				j4 = t24
-//line ell.go:67:20000
-				v4 = t34
-//line ell.go:68:20000
+			var v4 T
+			/*line ell.go:64:20000*/ if k+3 < n {
+				/*line ell.go:65:20000*/ t24 := indexIn[first+(k+3)]
+				/*line ell.go:65:20000*/ t34 := valueIn[first+(k+3)]
+				/*line ell.go:66:20000*/ j4 = t24
+				/*line ell.go:67:20000*/ v4 = t34 /*line quern_gen.go:2289:1*/
 			}
-//line ell.go:67:20000
-			_ = index[t54]
-//line ell.go:67:20000
-			_ = value[t74]
-//line ell.go:68:20000
-			t84 := j4
-//line ell.go:69:20000
-			t94 := v4
-//line ell.go:67:20000
-			index[t54] = t84
-//line ell.go:67:20000
-			value[t74] = t94
-//line ell.go:68:20000
+			/*line ell.go:67:20000*/ _ = index[t54]
+			/*line ell.go:67:20000*/ _ = value[t74]
+			/*line ell.go:68:20000*/ t84 := j4
+			/*line ell.go:69:20000*/ t94 := v4
+			/*line ell.go:67:20000*/ index[t54] = t84
+			/*line ell.go:67:20000*/ value[t74] = t94 /*line quern_gen.go:2296:1*/
 		}
-//line ell.go:69:20000
 	}
-//line ell.go:70
 }
 
 //go:noinline
-//line quern_gen.go:5807:1
-func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float32, index []int32, start10 int, value []float32, base2, start11 int) {
+func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base int, rows int, start []int32, k2 int, indexIn []int32, valueIn []T, index []int32, start10 int, value []T, base2 int, start11 int) {
 	firstRow := firsts[:][:width2]
 	nRow := ns[:][:width2]
 	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
@@ -5824,29 +2319,18 @@ func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:63:20000
 				var j5 int32 = -1
 //line ell.go:64:20000
-				var v5 float32
-//line ell.go:64:20000
-				if k2 < n {
-//line ell.go:65:20000
-					t25 := indexIn[first+k2]
-//line ell.go:65:20000
-					t35 := valueIn[first+k2]
-//line ell.go:66:20000
-					j5 = t25
-//line ell.go:67:20000
-					v5 = t35
-//line ell.go:68:20000
+				var v5 T
+				/*line ell.go:64:20000*/ if k2 < n {
+					/*line ell.go:65:20000*/ t25 := indexIn[first+k2]
+					/*line ell.go:65:20000*/ t35 := valueIn[first+k2]
+					/*line ell.go:66:20000*/ j5 = t25
+					/*line ell.go:67:20000*/ v5 = t35 /*line quern_gen.go:2327:1*/
 				}
-//line ell.go:67:20000
-				_ = row12[threadX]
-//line ell.go:67:20000
-				_ = row13[threadX]
-//line ell.go:68:20000
-				t85 := j5
-//line ell.go:69:20000
-				t95 := v5
-//line ell.go:70
-				row12[threadX] = t85
+				/*line ell.go:67:20000*/ _ = row12[threadX]
+				/*line ell.go:67:20000*/ _ = row13[threadX]
+				/*line ell.go:68:20000*/ t85 := j5
+				/*line ell.go:69:20000*/ t95 := v5
+				/*line ell.go:70*/ row12[threadX] = t85
 				row13[threadX] = t95
 			}
 			return
@@ -5863,556 +2347,36 @@ func quernRow3ToELL_float32(r *host.Run, firsts []int, width2 int, ns []int, bas
 //line ell.go:63:20000
 			var j5 int32 = -1
 //line ell.go:64:20000
-			var v5 float32
-//line ell.go:64:20000
-			if k2 < n {
-//line ell.go:65:20000
-				t25 := indexIn[first+k2]
-//line ell.go:65:20000
-				t35 := valueIn[first+k2]
-//line ell.go:66:20000
-				j5 = t25
-//line ell.go:67:20000
-				v5 = t35
-//line ell.go:68:20000
+			var v5 T
+			/*line ell.go:64:20000*/ if k2 < n {
+				/*line ell.go:65:20000*/ t25 := indexIn[first+k2]
+				/*line ell.go:65:20000*/ t35 := valueIn[first+k2]
+				/*line ell.go:66:20000*/ j5 = t25
+				/*line ell.go:67:20000*/ v5 = t35 /*line quern_gen.go:2355:1*/
 			}
-//line ell.go:67:20000
-			_ = index[t55]
-//line ell.go:67:20000
-			_ = value[t75]
-//line ell.go:68:20000
-			t85 := j5
-//line ell.go:69:20000
-			t95 := v5
-//line ell.go:67:20000
-			index[t55] = t85
-//line ell.go:67:20000
-			value[t75] = t95
-//line ell.go:68:20000
+			/*line ell.go:67:20000*/ _ = index[t55]
+			/*line ell.go:67:20000*/ _ = value[t75]
+			/*line ell.go:68:20000*/ t85 := j5
+			/*line ell.go:69:20000*/ t95 := v5
+			/*line ell.go:67:20000*/ index[t55] = t85
+			/*line ell.go:67:20000*/ value[t75] = t95 /*line quern_gen.go:2362:1*/
 		}
-//line ell.go:69:20000
-	}
-//line ell.go:70
-}
-
-//line quern_gen.go:5899:1
-func quernPlainToELL_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[int32](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_toELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostToELL_float64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	width := host.Value[int](r, 1)
-	start := host.Slice[int32](r, 2)
-	indexIn := host.Slice[int32](r, 3)
-	valueIn := host.Slice[float64](r, 4)
-	index := host.Slice[int32](r, 5)
-	value := host.Slice[float64](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	firsts := host.Scratch[int](r, 0, max(1024, r.BlockDim.X))
-	ns := host.Scratch[int](r, 1, max(1024, r.BlockDim.X))
-	whole := max(width, 0) &^ 3
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToELL_float64(r, firsts, width2, ns, base, rows, start, width, base2)
-				for k := 0; k < whole; k += 4 {
-					if r.Halted() {
-//line ell.go:62:20000
-						r.Halt()
-//line ell.go:63:20000
-					}
-//line ell.go:64:20000
-					start2 := k * rows
-//line ell.go:65:20000
-					start3 := (k + 1) * rows
-//line ell.go:66:20000
-					start4 := (k + 2) * rows
-//line ell.go:67:20000
-					start5 := (k + 3) * rows
-//line ell.go:68:20000
-					start6 := k*rows + base
-//line ell.go:69:20000
-					start7 := (k+1)*rows + base
-//line ell.go:70
-					start8 := (k+2)*rows + base
-					start9 := (k+3)*rows + base
-					quernRow2ToELL_float64(r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
-				}
-				for k2 := whole; k2 < width; k2++ {
-					if r.Halted() {
-//line ell.go:62:20000
-						r.Halt()
-//line ell.go:63:20000
-					}
-//line ell.go:64:20000
-					start10 := k2 * rows
-//line ell.go:65:20000
-					start11 := k2*rows + base
-//line ell.go:66:20000
-					quernRow3ToELL_float64(r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
-//line ell.go:67:20000
-				}
-//line ell.go:68:20000
-			}
-//line ell.go:69:20000
-		}
-//line ell.go:70
 	}
 }
 
-//go:noinline
-//line quern_gen.go:5973:1
-func quernRow1ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
-	firstRow := firsts[:][:width2]
-	nRow := ns[:][:width2]
-	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
-		count := min(len(start)-base2, rows-base, width2)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(start)-base && base2 >= 0 && count <= len(start)-base2 {
-			row2 := start[base:][:count]
-			row3 := start[base2:][:count]
-			firstRow2 := firstRow[:][:count]
-			nRow2 := nRow[:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-//line ell.go:59:20000
-				first := int(row2[threadX])
-//line ell.go:60:20000
-				n := int(row3[threadX]) - first
-//line ell.go:61:20000
-				if !(n <= width) {
-//line ell.go:61:20000
-					host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
-//line ell.go:62:20000
-				}
-//line ell.go:63:20000
-				firstRow2[threadX] = first
-//line ell.go:64:20000
-				nRow2[threadX] = n
-//line ell.go:65:20000
-			}
-//line ell.go:66:20000
-			return
-//line ell.go:67:20000
-		}
-//line ell.go:68:20000
-	}
-//line ell.go:69:20000
-	for threadX := range width2 {
-//line ell.go:70
-		r.ThreadIdx.X = threadX
-		first := firstRow[threadX]
-		n := nRow[threadX]
-		row := base + threadX
-		if row < rows && row+1 < len(start) {
-//line ell.go:59:20000
-			first = int(start[row])
-//line ell.go:60:20000
-			n = int(start[row+1]) - first
-//line ell.go:61:20000
-			if !(n <= width) {
-//line ell.go:61:20000
-				host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
-//line ell.go:62:20000
-			}
-//line ell.go:63:20000
-		}
-//line ell.go:64:20000
-		firstRow[threadX] = first
-//line ell.go:65:20000
-		nRow[threadX] = n
-//line ell.go:66:20000
-	}
-//line ell.go:67:20000
+func quernPlainMulELL[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { mulELL[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-//go:noinline
-//line quern_gen.go:6041:1
-func quernRow2ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []float64, index []int32, start2 int, value []float64, start3, start4, start5, base2, start6, start7, start8, start9 int) {
-	firstRow := firsts[:][:width2]
-	nRow := ns[:][:width2]
-	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
-		count2 := min(len(start)-base2, rows-base, width2)
-		if count2 <= 0 {
-			return
-		}
-		if start6 >= 0 && count2 <= len(index)-start6 && count2 <= len(value)-start6 && start7 >= 0 && count2 <= len(index)-start7 && count2 <= len(value)-start7 && start8 >= 0 && count2 <= len(index)-start8 && count2 <= len(value)-start8 && start9 >= 0 && count2 <= len(index)-start9 && count2 <= len(value)-start9 {
-			row4 := index[start6:][:count2]
-			row5 := value[start6:][:count2]
-			row6 := index[start7:][:count2]
-			row7 := value[start7:][:count2]
-			row8 := index[start8:][:count2]
-			row9 := value[start8:][:count2]
-			row10 := index[start9:][:count2]
-			row11 := value[start9:][:count2]
-			firstRow3 := firstRow[:][:count2]
-			nRow3 := nRow[:][:count2]
-			for threadX := range count2 {
-				r.ThreadIdx.X = threadX
-				first := firstRow3[threadX]
-				n := nRow3[threadX]
-//line ell.go:63:20000
-				var j int32 = -1
-//line ell.go:64:20000
-				var v float64
-//line ell.go:64:20000
-				if k < n {
-//line ell.go:65:20000
-					t2 := indexIn[first+k]
-//line ell.go:65:20000
-					t3 := valueIn[first+k]
-//line ell.go:66:20000
-					j = t2
-//line ell.go:67:20000
-					v = t3
-//line ell.go:68:20000
-				}
-//line ell.go:67:20000
-				_ = row4[threadX]
-//line ell.go:67:20000
-				_ = row5[threadX]
-//line ell.go:68:20000
-				t8 := j
-//line ell.go:69:20000
-				t9 := v
-//line ell.go:70
-				row4[threadX] = t8
-				row5[threadX] = t9
-//line ell.go:63:20000
-				var j2 int32 = -1
-//line ell.go:64:20000
-				var v2 float64
-//line ell.go:64:20000
-				if k+1 < n {
-//line ell.go:65:20000
-					t22 := indexIn[first+(k+1)]
-//line ell.go:65:20000
-					t32 := valueIn[first+(k+1)]
-//line ell.go:66:20000
-					j2 = t22
-//line ell.go:67:20000
-					v2 = t32
-//line ell.go:68:20000
-				}
-//line ell.go:67:20000
-				_ = row6[threadX]
-//line ell.go:67:20000
-				_ = row7[threadX]
-//line ell.go:68:20000
-				t82 := j2
-//line ell.go:69:20000
-				t92 := v2
-//line ell.go:70
-				row6[threadX] = t82
-				row7[threadX] = t92
-//line ell.go:63:20000
-				var j3 int32 = -1
-//line ell.go:64:20000
-				var v3 float64
-//line ell.go:64:20000
-				if k+2 < n {
-//line ell.go:65:20000
-					t23 := indexIn[first+(k+2)]
-//line ell.go:65:20000
-					t33 := valueIn[first+(k+2)]
-//line ell.go:66:20000
-					j3 = t23
-//line ell.go:67:20000
-					v3 = t33
-//line ell.go:68:20000
-				}
-//line ell.go:67:20000
-				_ = row8[threadX]
-//line ell.go:67:20000
-				_ = row9[threadX]
-//line ell.go:68:20000
-				t83 := j3
-//line ell.go:69:20000
-				t93 := v3
-//line ell.go:70
-				row8[threadX] = t83
-				row9[threadX] = t93
-//line ell.go:63:20000
-				var j4 int32 = -1
-//line ell.go:64:20000
-				var v4 float64
-//line ell.go:64:20000
-				if k+3 < n {
-//line ell.go:65:20000
-					t24 := indexIn[first+(k+3)]
-//line ell.go:65:20000
-					t34 := valueIn[first+(k+3)]
-//line ell.go:66:20000
-					j4 = t24
-//line ell.go:67:20000
-					v4 = t34
-//line ell.go:68:20000
-				}
-//line ell.go:67:20000
-				_ = row10[threadX]
-//line ell.go:67:20000
-				_ = row11[threadX]
-//line ell.go:68:20000
-				t84 := j4
-//line ell.go:69:20000
-				t94 := v4
-//line ell.go:70
-				row10[threadX] = t84
-				row11[threadX] = t94
-			}
-			return
-		}
-	}
-	for threadX := range width2 {
-		r.ThreadIdx.X = threadX
-		first := firstRow[threadX]
-		n := nRow[threadX]
-		row := base + threadX
-		t5 := start2 + row
-		t7 := start2 + row
-		t52 := start3 + row
-		t72 := start3 + row
-		t53 := start4 + row
-		t73 := start4 + row
-		t54 := start5 + row
-		t74 := start5 + row
-		if row < rows && row+1 < len(start) {
-//line ell.go:63:20000
-			var j int32 = -1
-//line ell.go:64:20000
-			var v float64
-//line ell.go:64:20000
-			if k < n {
-//line ell.go:65:20000
-				t2 := indexIn[first+k]
-//line ell.go:65:20000
-				t3 := valueIn[first+k]
-//line ell.go:66:20000
-				j = t2
-//line ell.go:67:20000
-				v = t3
-//line ell.go:68:20000
-			}
-//line ell.go:67:20000
-			_ = index[t5]
-//line ell.go:67:20000
-			_ = value[t7]
-//line ell.go:68:20000
-			t8 := j
-//line ell.go:69:20000
-			t9 := v
-//line ell.go:67:20000
-			index[t5] = t8
-//line ell.go:67:20000
-			value[t7] = t9
-//line ell.go:63:20000
-			var j2 int32 = -1
-//line ell.go:64:20000
-			var v2 float64
-//line ell.go:64:20000
-			if k+1 < n {
-//line ell.go:65:20000
-				t22 := indexIn[first+(k+1)]
-//line ell.go:65:20000
-				t32 := valueIn[first+(k+1)]
-//line ell.go:66:20000
-				j2 = t22
-//line ell.go:67:20000
-				v2 = t32
-//line ell.go:68:20000
-			}
-//line ell.go:67:20000
-			_ = index[t52]
-//line ell.go:67:20000
-			_ = value[t72]
-//line ell.go:68:20000
-			t82 := j2
-//line ell.go:69:20000
-			t92 := v2
-//line ell.go:67:20000
-			index[t52] = t82
-//line ell.go:67:20000
-			value[t72] = t92
-//line ell.go:63:20000
-			var j3 int32 = -1
-//line ell.go:64:20000
-			var v3 float64
-//line ell.go:64:20000
-			if k+2 < n {
-//line ell.go:65:20000
-				t23 := indexIn[first+(k+2)]
-//line ell.go:65:20000
-				t33 := valueIn[first+(k+2)]
-//line ell.go:66:20000
-				j3 = t23
-//line ell.go:67:20000
-				v3 = t33
-//line ell.go:68:20000
-			}
-//line ell.go:67:20000
-			_ = index[t53]
-//line ell.go:67:20000
-			_ = value[t73]
-//line ell.go:68:20000
-			t83 := j3
-//line ell.go:69:20000
-			t93 := v3
-//line ell.go:67:20000
-			index[t53] = t83
-//line ell.go:67:20000
-			value[t73] = t93
-//line ell.go:63:20000
-			var j4 int32 = -1
-//line ell.go:64:20000
-			var v4 float64
-//line ell.go:64:20000
-			if k+3 < n {
-//line ell.go:65:20000
-				t24 := indexIn[first+(k+3)]
-//line ell.go:65:20000
-				t34 := valueIn[first+(k+3)]
-//line ell.go:66:20000
-				j4 = t24
-//line ell.go:67:20000
-				v4 = t34
-//line ell.go:68:20000
-			}
-//line ell.go:67:20000
-			_ = index[t54]
-//line ell.go:67:20000
-			_ = value[t74]
-//line ell.go:68:20000
-			t84 := j4
-//line ell.go:69:20000
-			t94 := v4
-//line ell.go:67:20000
-			index[t54] = t84
-//line ell.go:67:20000
-			value[t74] = t94
-//line ell.go:68:20000
-		}
-//line ell.go:69:20000
-	}
-//line ell.go:70
-}
-
-//go:noinline
-//line quern_gen.go:6311:1
-func quernRow3ToELL_float64(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []float64, index []int32, start10 int, value []float64, base2, start11 int) {
-	firstRow := firsts[:][:width2]
-	nRow := ns[:][:width2]
-	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
-		count3 := min(len(start)-base2, rows-base, width2)
-		if count3 <= 0 {
-			return
-		}
-		if start11 >= 0 && count3 <= len(index)-start11 && count3 <= len(value)-start11 {
-			row12 := index[start11:][:count3]
-			row13 := value[start11:][:count3]
-			firstRow4 := firstRow[:][:count3]
-			nRow4 := nRow[:][:count3]
-			for threadX := range count3 {
-				r.ThreadIdx.X = threadX
-				first := firstRow4[threadX]
-				n := nRow4[threadX]
-//line ell.go:63:20000
-				var j5 int32 = -1
-//line ell.go:64:20000
-				var v5 float64
-//line ell.go:64:20000
-				if k2 < n {
-//line ell.go:65:20000
-					t25 := indexIn[first+k2]
-//line ell.go:65:20000
-					t35 := valueIn[first+k2]
-//line ell.go:66:20000
-					j5 = t25
-//line ell.go:67:20000
-					v5 = t35
-//line ell.go:68:20000
-				}
-//line ell.go:67:20000
-				_ = row12[threadX]
-//line ell.go:67:20000
-				_ = row13[threadX]
-//line ell.go:68:20000
-				t85 := j5
-//line ell.go:69:20000
-				t95 := v5
-//line ell.go:70
-				row12[threadX] = t85
-				row13[threadX] = t95
-			}
-			return
-		}
-	}
-	for threadX := range width2 {
-		r.ThreadIdx.X = threadX
-		first := firstRow[threadX]
-		n := nRow[threadX]
-		row := base + threadX
-		t55 := start10 + row
-		t75 := start10 + row
-		if row < rows && row+1 < len(start) {
-//line ell.go:63:20000
-			var j5 int32 = -1
-//line ell.go:64:20000
-			var v5 float64
-//line ell.go:64:20000
-			if k2 < n {
-//line ell.go:65:20000
-				t25 := indexIn[first+k2]
-//line ell.go:65:20000
-				t35 := valueIn[first+k2]
-//line ell.go:66:20000
-				j5 = t25
-//line ell.go:67:20000
-				v5 = t35
-//line ell.go:68:20000
-			}
-//line ell.go:67:20000
-			_ = index[t55]
-//line ell.go:67:20000
-			_ = value[t75]
-//line ell.go:68:20000
-			t85 := j5
-//line ell.go:69:20000
-			t95 := v5
-//line ell.go:67:20000
-			index[t55] = t85
-//line ell.go:67:20000
-			value[t75] = t95
-//line ell.go:68:20000
-		}
-//line ell.go:69:20000
-	}
-//line ell.go:70
-}
-
-//line quern_gen.go:6403:1
-func quernPlainMulELL_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostMulELL_float32(r *host.Run) {
+func quernHostMulELL[T float32 | float64](r *host.Run) {
 	width := host.Value[int](r, 0)
-	alpha := host.Value[float32](r, 1)
-	beta := host.Value[float32](r, 2)
+	alpha := host.Value[T](r, 1)
+	beta := host.Value[T](r, 2)
 	index := host.Slice[int32](r, 3)
-	value := host.Slice[float32](r, 4)
-	x := host.Slice[float32](r, 5)
-	y := host.Slice[float32](r, 6)
+	value := host.Slice[T](r, 4)
+	x := host.Slice[T](r, 5)
+	y := host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6422,14 +2386,14 @@ func quernHostMulELL_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulELL_float32(r, base, y, width, index, value, x, alpha, beta, width2)
+				quernRow1MulELL[T](r, base, y, width, index, value, x, alpha, beta, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulELL_float32(r *host.Run, base int, y []float32, width int, index []int32, value, x []float32, alpha, beta float32, width2 int) {
+func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width int, index []int32, value []T, x []T, alpha T, beta T, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(y)-base, width2)
 		if count <= 0 {
@@ -6441,25 +2405,21 @@ func quernRow1MulELL_float32(r *host.Run, base int, y []float32, width int, inde
 				r.ThreadIdx.X = threadX
 				row := base + threadX
 //line ell.go:77
-				var sum float32
+				var sum T
 				for k := 0; k < width; k++ {
 					if r.Halted() {
-//line ell.go:78
-						r.Halt()
+						/*line ell.go:78*/ r.Halt()
 					}
-//line ell.go:79
-					j := index[k*len(y)+row]
+					/*line ell.go:79*/ j := index[k*len(y)+row]
 					if j < 0 {
 						break
 					}
 					sum += value[k*len(y)+row] * x[j]
 				}
 				t3 := sum
-//line ell.go:85
-				_ = row2[threadX]
+				/*line ell.go:85*/ _ = row2[threadX]
 				t7 := &row2[threadX]
-//line ell.go:85
-				result0 := scaled[float32](alpha, t3, beta, t7)
+				/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
 				row2[threadX] = result0
 			}
 			return
@@ -6468,137 +2428,31 @@ func quernRow1MulELL_float32(r *host.Run, base int, y []float32, width int, inde
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-//line ell.go:74
-		if row >= len(y) {
+		/*line ell.go:74*/ if row >= len(y) {
 			continue
 		}
-		var sum float32
+		var sum T
 		for k := 0; k < width; k++ {
 			if r.Halted() {
-//line ell.go:78
-				r.Halt()
+				/*line ell.go:78*/ r.Halt()
 			}
-//line ell.go:79
-			j := index[k*len(y)+row]
+			/*line ell.go:79*/ j := index[k*len(y)+row]
 			if j < 0 {
 				break
 			}
 			sum += value[k*len(y)+row] * x[j]
 		}
 		t3 := sum
-//line ell.go:85
-		_ = y[row]
-//line ell.go:85
-		t7 := &y[row]
-//line ell.go:85
-		result0 := scaled[float32](alpha, t3, beta, t7)
-//line ell.go:85
-		y[row] = result0
-	}
+		/*line ell.go:85*/ _ = y[row]
+		/*line ell.go:85*/ t7 := &y[row]
+		/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
+		/*line ell.go:85*/ y[row] = result0
+	} /*line quern_gen.go:2450:1*/
 }
 
-//line quern_gen.go:6501:1
-func quernPlainMulELL_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_mulELL_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostMulELL_float64(r *host.Run) {
-	width := host.Value[int](r, 0)
-	alpha := host.Value[float64](r, 1)
-	beta := host.Value[float64](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[float64](r, 4)
-	x := host.Slice[float64](r, 5)
-	y := host.Slice[float64](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulELL_float64(r, base, y, width, index, value, x, alpha, beta, width2)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1MulELL_float64(r *host.Run, base int, y []float64, width int, index []int32, value, x []float64, alpha, beta float64, width2 int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(y)-base, width2)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(y)-base {
-			row2 := y[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				row := base + threadX
-//line ell.go:77
-				var sum float64
-				for k := 0; k < width; k++ {
-					if r.Halted() {
-//line ell.go:78
-						r.Halt()
-					}
-//line ell.go:79
-					j := index[k*len(y)+row]
-					if j < 0 {
-						break
-					}
-					sum += value[k*len(y)+row] * x[j]
-				}
-				t3 := sum
-//line ell.go:85
-				_ = row2[threadX]
-				t7 := &row2[threadX]
-//line ell.go:85
-				result0 := scaled[float64](alpha, t3, beta, t7)
-				row2[threadX] = result0
-			}
-			return
-		}
-	}
-	for threadX := range width2 {
-		r.ThreadIdx.X = threadX
-		row := base + threadX
-//line ell.go:74
-		if row >= len(y) {
-			continue
-		}
-		var sum float64
-		for k := 0; k < width; k++ {
-			if r.Halted() {
-//line ell.go:78
-				r.Halt()
-			}
-//line ell.go:79
-			j := index[k*len(y)+row]
-			if j < 0 {
-				break
-			}
-			sum += value[k*len(y)+row] * x[j]
-		}
-		t3 := sum
-//line ell.go:85
-		_ = y[row]
-//line ell.go:85
-		t7 := &y[row]
-//line ell.go:85
-		result0 := scaled[float64](alpha, t3, beta, t7)
-//line ell.go:85
-		y[row] = result0
-	}
-}
-
-//line quern_gen.go:6599:1
 func quernPlainMulColumns_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	host.Plain(r, func(t kernel.Thread) { mulColumns[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulColumns_float32(r *host.Run) {
@@ -6635,7 +2489,7 @@ func quernHostMulColumns_float32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1MulColumns_float32(r *host.Run, same bool, base2, cols int, start []int32, row int, value, b []float32, index []int32, strideB int, c []float32, start2 int, alpha, beta float32, width, rows, start3 int) {
+func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float32, b []float32, index []int32, strideB int, c []float32, start2 int, alpha float32, beta float32, width int, rows int, start3 int) {
 	if !(row < rows && row+1 < len(start)) {
 		return
 	}
@@ -6651,75 +2505,43 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2, cols int, start 
 				column := base2 + threadX
 //line multiply_matrix.go:17:30000
 				var sum float32
-//line multiply_matrix.go:18:30000
-				end := int(start[row+1])
-//line multiply_matrix.go:19:30000
-				for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:30000
-					sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:30000
+				/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2510:1*/
 				}
-//line multiply_matrix.go:23:30000
-				t2 := sum
-//line multiply_matrix.go:23:30000
-				_ = row2[threadX]
-//line multiply_matrix.go:24:30000
-				t6 := &row2[threadX]
-//line multiply_matrix.go:23:30000
-				result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_matrix.go:24:30000
-				row2[threadX] = result0
-//line multiply_matrix.go:25:30000
+				/*line multiply_matrix.go:23:30000*/ t2 := sum
+				/*line multiply_matrix.go:23:30000*/ _ = row2[threadX]
+				/*line multiply_matrix.go:24:30000*/ t6 := &row2[threadX]
+				/*line multiply_matrix.go:23:30000*/ result0 := scaled[float32](alpha, t2, beta, t6)
+				/*line multiply_matrix.go:24:30000*/ row2[threadX] = result0 /*line quern_gen.go:2516:1*/
 			}
-//line multiply_matrix.go:26:30000
-			return
-//line multiply_matrix.go:27:30000
+			/*line multiply_matrix.go:26:30000*/ return /*line quern_gen.go:2518:1*/
 		}
-//line multiply_matrix.go:28:30000
 	}
-//line multiply_matrix.go:29:30000
-	for threadX := range width {
-//line multiply_matrix.go:30:30000
-		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:31:30000
-		column := base2 + threadX
-//line multiply_matrix.go:32:30000
-		at := start2 + column
-//line multiply_matrix.go:14:30000
-		if same || column >= cols {
-//line multiply_matrix.go:15:30000
-			continue
-//line multiply_matrix.go:16:30000
+	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
+		/*line multiply_matrix.go:30:30000*/ r.ThreadIdx.X = threadX
+		/*line multiply_matrix.go:31:30000*/ column := base2 + threadX
+		/*line multiply_matrix.go:32:30000*/ at := start2 + column
+		/*line multiply_matrix.go:14:30000*/ if same || column >= cols {
+			/*line multiply_matrix.go:15:30000*/ continue /*line quern_gen.go:2526:1*/
 		}
 //line multiply_matrix.go:17:30000
 		var sum float32
-//line multiply_matrix.go:18:30000
-		end := int(start[row+1])
-//line multiply_matrix.go:19:30000
-		for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:30000
-			sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:30000
+		/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
+			/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2532:1*/
 		}
-//line multiply_matrix.go:23:30000
-		t2 := sum
-//line multiply_matrix.go:23:30000
-		_ = c[at]
-//line multiply_matrix.go:23:30000
-		t6 := &c[at]
-//line multiply_matrix.go:23:30000
-		result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_matrix.go:23:30000
-		c[at] = result0
-//line multiply_matrix.go:24:30000
+		/*line multiply_matrix.go:23:30000*/ t2 := sum
+		/*line multiply_matrix.go:23:30000*/ _ = c[at]
+		/*line multiply_matrix.go:23:30000*/ t6 := &c[at]
+		/*line multiply_matrix.go:23:30000*/ result0 := scaled[float32](alpha, t2, beta, t6)
+		/*line multiply_matrix.go:23:30000*/ c[at] = result0 /*line quern_gen.go:2538:1*/
 	}
-//line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:6720:1
 func quernPlainMulColumns_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { quern_mulColumns_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	host.Plain(r, func(t kernel.Thread) { mulColumns[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulColumns_float64(r *host.Run) {
@@ -6756,7 +2578,7 @@ func quernHostMulColumns_float64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1MulColumns_float64(r *host.Run, same bool, base2, cols int, start []int32, row int, value, b []float64, index []int32, strideB int, c []float64, start2 int, alpha, beta float64, width, rows, start3 int) {
+func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float64, b []float64, index []int32, strideB int, c []float64, start2 int, alpha float64, beta float64, width int, rows int, start3 int) {
 	if !(row < rows && row+1 < len(start)) {
 		return
 	}
@@ -6772,75 +2594,43 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2, cols int, start 
 				column := base2 + threadX
 //line multiply_matrix.go:17:30000
 				var sum float64
-//line multiply_matrix.go:18:30000
-				end := int(start[row+1])
-//line multiply_matrix.go:19:30000
-				for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:30000
-					sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:30000
+				/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2599:1*/
 				}
-//line multiply_matrix.go:23:30000
-				t2 := sum
-//line multiply_matrix.go:23:30000
-				_ = row2[threadX]
-//line multiply_matrix.go:24:30000
-				t6 := &row2[threadX]
-//line multiply_matrix.go:23:30000
-				result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_matrix.go:24:30000
-				row2[threadX] = result0
-//line multiply_matrix.go:25:30000
+				/*line multiply_matrix.go:23:30000*/ t2 := sum
+				/*line multiply_matrix.go:23:30000*/ _ = row2[threadX]
+				/*line multiply_matrix.go:24:30000*/ t6 := &row2[threadX]
+				/*line multiply_matrix.go:23:30000*/ result0 := scaled[float64](alpha, t2, beta, t6)
+				/*line multiply_matrix.go:24:30000*/ row2[threadX] = result0 /*line quern_gen.go:2605:1*/
 			}
-//line multiply_matrix.go:26:30000
-			return
-//line multiply_matrix.go:27:30000
+			/*line multiply_matrix.go:26:30000*/ return /*line quern_gen.go:2607:1*/
 		}
-//line multiply_matrix.go:28:30000
 	}
-//line multiply_matrix.go:29:30000
-	for threadX := range width {
-//line multiply_matrix.go:30:30000
-		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:31:30000
-		column := base2 + threadX
-//line multiply_matrix.go:32:30000
-		at := start2 + column
-//line multiply_matrix.go:14:30000
-		if same || column >= cols {
-//line multiply_matrix.go:15:30000
-			continue
-//line multiply_matrix.go:16:30000
+	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
+		/*line multiply_matrix.go:30:30000*/ r.ThreadIdx.X = threadX
+		/*line multiply_matrix.go:31:30000*/ column := base2 + threadX
+		/*line multiply_matrix.go:32:30000*/ at := start2 + column
+		/*line multiply_matrix.go:14:30000*/ if same || column >= cols {
+			/*line multiply_matrix.go:15:30000*/ continue /*line quern_gen.go:2615:1*/
 		}
 //line multiply_matrix.go:17:30000
 		var sum float64
-//line multiply_matrix.go:18:30000
-		end := int(start[row+1])
-//line multiply_matrix.go:19:30000
-		for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:20:30000
-			sum += value[k] * b[int(index[k])*strideB+column]
-//line multiply_matrix.go:21:30000
+		/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
+			/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2621:1*/
 		}
-//line multiply_matrix.go:23:30000
-		t2 := sum
-//line multiply_matrix.go:23:30000
-		_ = c[at]
-//line multiply_matrix.go:23:30000
-		t6 := &c[at]
-//line multiply_matrix.go:23:30000
-		result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_matrix.go:23:30000
-		c[at] = result0
-//line multiply_matrix.go:24:30000
+		/*line multiply_matrix.go:23:30000*/ t2 := sum
+		/*line multiply_matrix.go:23:30000*/ _ = c[at]
+		/*line multiply_matrix.go:23:30000*/ t6 := &c[at]
+		/*line multiply_matrix.go:23:30000*/ result0 := scaled[float64](alpha, t2, beta, t6)
+		/*line multiply_matrix.go:23:30000*/ c[at] = result0 /*line quern_gen.go:2627:1*/
 	}
-//line multiply_matrix.go:25:30000
 }
 
-//line quern_gen.go:6841:1
 func quernPlainMulTiles_float32(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	host.Plain(r, func(t kernel.Thread) { mulTiles[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulTiles_float32(r *host.Run) {
@@ -6876,7 +2666,7 @@ func quernHostMulTiles_float32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1MulTiles_float32(r *host.Run, same bool, base2, cols int, start []int32, row int, value []float32, index []int32, strideB int, b []float32, start2 int, c []float32, alpha, beta float32, width, rows int) {
+func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float32, index []int32, strideB int, b []float32, start2 int, c []float32, alpha float32, beta float32, width int, rows int) {
 	if !(row < rows) {
 		return
 	}
@@ -6887,229 +2677,121 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2, cols int, start []
 			tile := base2 + threadX
 			first := tile * 8
 			at5 := start2 + first
-//line multiply_matrix.go:34:30000
-			if first < cols && row+1 < len(start) {
-//line multiply_matrix.go:37:30000
-				end := int(start[row+1])
-//line multiply_matrix.go:38:30000
-				if first+8 <= cols {
-//line multiply_matrix.go:39:30000
-					sum := [8]float32{}
-//line multiply_matrix.go:40:30000
-					for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:30000
-						if r.Halted() {
-//line multiply_matrix.go:40:30000
-							r.Halt()
-//line multiply_matrix.go:41:30000
+			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
+				/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
+				/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
+					/*line multiply_matrix.go:39:30000*/ sum := [8]float32{}
+					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
+							/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2686:1*/
 						}
-//line multiply_matrix.go:41:30000
-						t1 := value[k]
-//line multiply_matrix.go:41:30000
-						t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:30000
-						v := t1
-//line multiply_matrix.go:43:30000
-						at := t2
-//line multiply_matrix.go:42:30000
-						t3 := at
-//line multiply_matrix.go:43:30000
-						t4 := at + 8
-//line multiply_matrix.go:42:30000
-						t5 := b[t3:t4]
-//line multiply_matrix.go:43:30000
-						for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:30000
-							x := t5[j]
-//line multiply_matrix.go:43:30000
-							sum[j] += v * x
-//line multiply_matrix.go:44:30000
+						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
+						/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
+						/*line multiply_matrix.go:42:30000*/ v := t1
+						/*line multiply_matrix.go:43:30000*/ at := t2
+						/*line multiply_matrix.go:42:30000*/ t3 := at
+						/*line multiply_matrix.go:43:30000*/ t4 := at + 8
+						/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+							/*line multiply_matrix.go:42:30000*/ x := t5[j]
+							/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2697:1*/
 						}
-//line multiply_matrix.go:45:30000
 					}
-//line multiply_matrix.go:46:30000
-					for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:30000
-						v2 := sum[j2]
-//line multiply_matrix.go:47:30000
-						at2 := at5 + j2
-//line multiply_matrix.go:48:30000
-						t7 := v2
-//line multiply_matrix.go:49:30000
-						t10 := at2
-//line multiply_matrix.go:48:30000
-						_ = c[t10]
-//line multiply_matrix.go:48:30000
-						t11 := &c[t10]
-//line multiply_matrix.go:48:30000
-						result0 := scaled[float32](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:30000
-						c[at2] = result0
-//line multiply_matrix.go:49:30000
+					/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
+						/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
+						/*line multiply_matrix.go:47:30000*/ at2 := at5 + j2
+						/*line multiply_matrix.go:48:30000*/ t7 := v2
+						/*line multiply_matrix.go:49:30000*/ t10 := at2
+						/*line multiply_matrix.go:48:30000*/ _ = c[t10]
+						/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
+						/*line multiply_matrix.go:48:30000*/ result0 := scaled[float32](alpha, t7, beta, t11)
+						/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2708:1*/
 					}
-//line multiply_matrix.go:50:30000
-					continue
-//line multiply_matrix.go:51:30000
+					/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2710:1*/
 				}
-//line multiply_matrix.go:52:30000
-				for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:30000
-					if r.Halted() {
-//line multiply_matrix.go:52:30000
-						r.Halt()
-//line multiply_matrix.go:53:30000
+				/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
+					/*line multiply_matrix.go:53:30000*/ if r.Halted() {
+						/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2714:1*/
 					}
 //line multiply_matrix.go:53:30000
 					var sum2 float32
-//line multiply_matrix.go:54:30000
-					for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:30000
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:30000
+					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
+						/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2719:1*/
 					}
-//line multiply_matrix.go:57:30000
-					at4 := start2 + column
-//line multiply_matrix.go:58:30000
-					t14 := sum2
-//line multiply_matrix.go:59:30000
-					t17 := at4
-//line multiply_matrix.go:58:30000
-					_ = c[t17]
-//line multiply_matrix.go:58:30000
-					t18 := &c[t17]
-//line multiply_matrix.go:58:30000
-					result02 := scaled[float32](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:30000
-					c[at4] = result02
-//line multiply_matrix.go:59:30000
+					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
+					/*line multiply_matrix.go:58:30000*/ t14 := sum2
+					/*line multiply_matrix.go:59:30000*/ t17 := at4
+					/*line multiply_matrix.go:58:30000*/ _ = c[t17]
+					/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
+					/*line multiply_matrix.go:58:30000*/ result02 := scaled[float32](alpha, t14, beta, t18)
+					/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2727:1*/
 				}
-//line multiply_matrix.go:60:30000
 			}
-//line multiply_matrix.go:61:30000
 		}
-//line multiply_matrix.go:62:30000
-		return
-//line multiply_matrix.go:63:30000
+		/*line multiply_matrix.go:62:30000*/ return /*line quern_gen.go:2731:1*/
 	}
-//line multiply_matrix.go:64:30000
-	for threadX := range width {
-//line multiply_matrix.go:65:30000
-		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:66:30000
-		tile := base2 + threadX
-//line multiply_matrix.go:67:30000
-		first := tile * 8
-//line multiply_matrix.go:68:30000
-		at3 := start2 + first
-//line multiply_matrix.go:34:30000
-		if same || first >= cols {
-//line multiply_matrix.go:35:30000
-			continue
-//line multiply_matrix.go:36:30000
+	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
+		/*line multiply_matrix.go:65:30000*/ r.ThreadIdx.X = threadX
+		/*line multiply_matrix.go:66:30000*/ tile := base2 + threadX
+		/*line multiply_matrix.go:67:30000*/ first := tile * 8
+		/*line multiply_matrix.go:68:30000*/ at3 := start2 + first
+		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
+			/*line multiply_matrix.go:35:30000*/ continue /*line quern_gen.go:2739:1*/
 		}
-//line multiply_matrix.go:37:30000
-		end := int(start[row+1])
-//line multiply_matrix.go:38:30000
-		if first+8 <= cols {
-//line multiply_matrix.go:39:30000
-			sum := [8]float32{}
-//line multiply_matrix.go:40:30000
-			for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:30000
-				if r.Halted() {
-//line multiply_matrix.go:40:30000
-					r.Halt()
-//line multiply_matrix.go:41:30000
+		/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
+		/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
+			/*line multiply_matrix.go:39:30000*/ sum := [8]float32{}
+			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
+					/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2746:1*/
 				}
-//line multiply_matrix.go:41:30000
-				t1 := value[k]
-//line multiply_matrix.go:41:30000
-				t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:30000
-				v := t1
-//line multiply_matrix.go:43:30000
-				at := t2
-//line multiply_matrix.go:42:30000
-				t3 := at
-//line multiply_matrix.go:43:30000
-				t4 := at + 8
-//line multiply_matrix.go:42:30000
-				t5 := b[t3:t4]
-//line multiply_matrix.go:43:30000
-				for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:30000
-					x := t5[j]
-//line multiply_matrix.go:43:30000
-					sum[j] += v * x
-//line multiply_matrix.go:44:30000
+				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
+				/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
+				/*line multiply_matrix.go:42:30000*/ v := t1
+				/*line multiply_matrix.go:43:30000*/ at := t2
+				/*line multiply_matrix.go:42:30000*/ t3 := at
+				/*line multiply_matrix.go:43:30000*/ t4 := at + 8
+				/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+					/*line multiply_matrix.go:42:30000*/ x := t5[j]
+					/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2757:1*/
 				}
-//line multiply_matrix.go:45:30000
 			}
-//line multiply_matrix.go:46:30000
-			for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:30000
-				v2 := sum[j2]
-//line multiply_matrix.go:47:30000
-				at2 := at3 + j2
-//line multiply_matrix.go:48:30000
-				t7 := v2
-//line multiply_matrix.go:49:30000
-				t10 := at2
-//line multiply_matrix.go:48:30000
-				_ = c[t10]
-//line multiply_matrix.go:48:30000
-				t11 := &c[t10]
-//line multiply_matrix.go:48:30000
-				result0 := scaled[float32](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:30000
-				c[at2] = result0
-//line multiply_matrix.go:49:30000
+			/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
+				/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
+				/*line multiply_matrix.go:47:30000*/ at2 := at3 + j2
+				/*line multiply_matrix.go:48:30000*/ t7 := v2
+				/*line multiply_matrix.go:49:30000*/ t10 := at2
+				/*line multiply_matrix.go:48:30000*/ _ = c[t10]
+				/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
+				/*line multiply_matrix.go:48:30000*/ result0 := scaled[float32](alpha, t7, beta, t11)
+				/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2768:1*/
 			}
-//line multiply_matrix.go:50:30000
-			continue
-//line multiply_matrix.go:51:30000
+			/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2770:1*/
 		}
-//line multiply_matrix.go:52:30000
-		for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:30000
-			if r.Halted() {
-//line multiply_matrix.go:52:30000
-				r.Halt()
-//line multiply_matrix.go:53:30000
+		/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
+			/*line multiply_matrix.go:53:30000*/ if r.Halted() {
+				/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2774:1*/
 			}
 //line multiply_matrix.go:53:30000
 			var sum2 float32
-//line multiply_matrix.go:54:30000
-			for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:30000
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:30000
+			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
+				/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2779:1*/
 			}
-//line multiply_matrix.go:57:30000
-			at4 := start2 + column
-//line multiply_matrix.go:58:30000
-			t14 := sum2
-//line multiply_matrix.go:59:30000
-			t17 := at4
-//line multiply_matrix.go:58:30000
-			_ = c[t17]
-//line multiply_matrix.go:58:30000
-			t18 := &c[t17]
-//line multiply_matrix.go:58:30000
-			result02 := scaled[float32](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:30000
-			c[at4] = result02
-//line multiply_matrix.go:59:30000
+			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
+			/*line multiply_matrix.go:58:30000*/ t14 := sum2
+			/*line multiply_matrix.go:59:30000*/ t17 := at4
+			/*line multiply_matrix.go:58:30000*/ _ = c[t17]
+			/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
+			/*line multiply_matrix.go:58:30000*/ result02 := scaled[float32](alpha, t14, beta, t18)
+			/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2787:1*/
 		}
-//line multiply_matrix.go:60:30000
 	}
-//line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:7110:1
 func quernPlainMulTiles_float64(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { quern_mulTiles_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	host.Plain(r, func(t kernel.Thread) { mulTiles[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulTiles_float64(r *host.Run) {
@@ -7145,7 +2827,7 @@ func quernHostMulTiles_float64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1MulTiles_float64(r *host.Run, same bool, base2, cols int, start []int32, row int, value []float64, index []int32, strideB int, b []float64, start2 int, c []float64, alpha, beta float64, width, rows int) {
+func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float64, index []int32, strideB int, b []float64, start2 int, c []float64, alpha float64, beta float64, width int, rows int) {
 	if !(row < rows) {
 		return
 	}
@@ -7156,623 +2838,255 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2, cols int, start []
 			tile := base2 + threadX
 			first := tile * 8
 			at5 := start2 + first
-//line multiply_matrix.go:34:30000
-			if first < cols && row+1 < len(start) {
-//line multiply_matrix.go:37:30000
-				end := int(start[row+1])
-//line multiply_matrix.go:38:30000
-				if first+8 <= cols {
-//line multiply_matrix.go:39:30000
-					sum := [8]float64{}
-//line multiply_matrix.go:40:30000
-					for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:30000
-						if r.Halted() {
-//line multiply_matrix.go:40:30000
-							r.Halt()
-//line multiply_matrix.go:41:30000
+			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
+				/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
+				/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
+					/*line multiply_matrix.go:39:30000*/ sum := [8]float64{}
+					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
+							/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2847:1*/
 						}
-//line multiply_matrix.go:41:30000
-						t1 := value[k]
-//line multiply_matrix.go:41:30000
-						t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:30000
-						v := t1
-//line multiply_matrix.go:43:30000
-						at := t2
-//line multiply_matrix.go:42:30000
-						t3 := at
-//line multiply_matrix.go:43:30000
-						t4 := at + 8
-//line multiply_matrix.go:42:30000
-						t5 := b[t3:t4]
-//line multiply_matrix.go:43:30000
-						for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:30000
-							x := t5[j]
-//line multiply_matrix.go:43:30000
-							sum[j] += v * x
-//line multiply_matrix.go:44:30000
+						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
+						/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
+						/*line multiply_matrix.go:42:30000*/ v := t1
+						/*line multiply_matrix.go:43:30000*/ at := t2
+						/*line multiply_matrix.go:42:30000*/ t3 := at
+						/*line multiply_matrix.go:43:30000*/ t4 := at + 8
+						/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+							/*line multiply_matrix.go:42:30000*/ x := t5[j]
+							/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2858:1*/
 						}
-//line multiply_matrix.go:45:30000
 					}
-//line multiply_matrix.go:46:30000
-					for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:30000
-						v2 := sum[j2]
-//line multiply_matrix.go:47:30000
-						at2 := at5 + j2
-//line multiply_matrix.go:48:30000
-						t7 := v2
-//line multiply_matrix.go:49:30000
-						t10 := at2
-//line multiply_matrix.go:48:30000
-						_ = c[t10]
-//line multiply_matrix.go:48:30000
-						t11 := &c[t10]
-//line multiply_matrix.go:48:30000
-						result0 := scaled[float64](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:30000
-						c[at2] = result0
-//line multiply_matrix.go:49:30000
+					/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
+						/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
+						/*line multiply_matrix.go:47:30000*/ at2 := at5 + j2
+						/*line multiply_matrix.go:48:30000*/ t7 := v2
+						/*line multiply_matrix.go:49:30000*/ t10 := at2
+						/*line multiply_matrix.go:48:30000*/ _ = c[t10]
+						/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
+						/*line multiply_matrix.go:48:30000*/ result0 := scaled[float64](alpha, t7, beta, t11)
+						/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2869:1*/
 					}
-//line multiply_matrix.go:50:30000
-					continue
-//line multiply_matrix.go:51:30000
+					/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2871:1*/
 				}
-//line multiply_matrix.go:52:30000
-				for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:30000
-					if r.Halted() {
-//line multiply_matrix.go:52:30000
-						r.Halt()
-//line multiply_matrix.go:53:30000
+				/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
+					/*line multiply_matrix.go:53:30000*/ if r.Halted() {
+						/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2875:1*/
 					}
 //line multiply_matrix.go:53:30000
 					var sum2 float64
-//line multiply_matrix.go:54:30000
-					for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:30000
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:30000
+					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
+						/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2880:1*/
 					}
-//line multiply_matrix.go:57:30000
-					at4 := start2 + column
-//line multiply_matrix.go:58:30000
-					t14 := sum2
-//line multiply_matrix.go:59:30000
-					t17 := at4
-//line multiply_matrix.go:58:30000
-					_ = c[t17]
-//line multiply_matrix.go:58:30000
-					t18 := &c[t17]
-//line multiply_matrix.go:58:30000
-					result02 := scaled[float64](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:30000
-					c[at4] = result02
-//line multiply_matrix.go:59:30000
+					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
+					/*line multiply_matrix.go:58:30000*/ t14 := sum2
+					/*line multiply_matrix.go:59:30000*/ t17 := at4
+					/*line multiply_matrix.go:58:30000*/ _ = c[t17]
+					/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
+					/*line multiply_matrix.go:58:30000*/ result02 := scaled[float64](alpha, t14, beta, t18)
+					/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2888:1*/
 				}
-//line multiply_matrix.go:60:30000
 			}
-//line multiply_matrix.go:61:30000
 		}
-//line multiply_matrix.go:62:30000
-		return
-//line multiply_matrix.go:63:30000
+		/*line multiply_matrix.go:62:30000*/ return /*line quern_gen.go:2892:1*/
 	}
-//line multiply_matrix.go:64:30000
-	for threadX := range width {
-//line multiply_matrix.go:65:30000
-		r.ThreadIdx.X = threadX
-//line multiply_matrix.go:66:30000
-		tile := base2 + threadX
-//line multiply_matrix.go:67:30000
-		first := tile * 8
-//line multiply_matrix.go:68:30000
-		at3 := start2 + first
-//line multiply_matrix.go:34:30000
-		if same || first >= cols {
-//line multiply_matrix.go:35:30000
-			continue
-//line multiply_matrix.go:36:30000
+	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
+		/*line multiply_matrix.go:65:30000*/ r.ThreadIdx.X = threadX
+		/*line multiply_matrix.go:66:30000*/ tile := base2 + threadX
+		/*line multiply_matrix.go:67:30000*/ first := tile * 8
+		/*line multiply_matrix.go:68:30000*/ at3 := start2 + first
+		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
+			/*line multiply_matrix.go:35:30000*/ continue /*line quern_gen.go:2900:1*/
 		}
-//line multiply_matrix.go:37:30000
-		end := int(start[row+1])
-//line multiply_matrix.go:38:30000
-		if first+8 <= cols {
-//line multiply_matrix.go:39:30000
-			sum := [8]float64{}
-//line multiply_matrix.go:40:30000
-			for k := int(start[row]); k < end; k++ {
-//line multiply_matrix.go:41:30000
-				if r.Halted() {
-//line multiply_matrix.go:40:30000
-					r.Halt()
-//line multiply_matrix.go:41:30000
+		/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
+		/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
+			/*line multiply_matrix.go:39:30000*/ sum := [8]float64{}
+			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
+					/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2907:1*/
 				}
-//line multiply_matrix.go:41:30000
-				t1 := value[k]
-//line multiply_matrix.go:41:30000
-				t2 := int(index[k])*strideB + first
-//line multiply_matrix.go:42:30000
-				v := t1
-//line multiply_matrix.go:43:30000
-				at := t2
-//line multiply_matrix.go:42:30000
-				t3 := at
-//line multiply_matrix.go:43:30000
-				t4 := at + 8
-//line multiply_matrix.go:42:30000
-				t5 := b[t3:t4]
-//line multiply_matrix.go:43:30000
-				for j := 0; j < len(t5); j++ {
-//line multiply_matrix.go:42:30000
-					x := t5[j]
-//line multiply_matrix.go:43:30000
-					sum[j] += v * x
-//line multiply_matrix.go:44:30000
+				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
+				/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
+				/*line multiply_matrix.go:42:30000*/ v := t1
+				/*line multiply_matrix.go:43:30000*/ at := t2
+				/*line multiply_matrix.go:42:30000*/ t3 := at
+				/*line multiply_matrix.go:43:30000*/ t4 := at + 8
+				/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+					/*line multiply_matrix.go:42:30000*/ x := t5[j]
+					/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2918:1*/
 				}
-//line multiply_matrix.go:45:30000
 			}
-//line multiply_matrix.go:46:30000
-			for j2 := 0; j2 < 8; j2++ {
-//line multiply_matrix.go:46:30000
-				v2 := sum[j2]
-//line multiply_matrix.go:47:30000
-				at2 := at3 + j2
-//line multiply_matrix.go:48:30000
-				t7 := v2
-//line multiply_matrix.go:49:30000
-				t10 := at2
-//line multiply_matrix.go:48:30000
-				_ = c[t10]
-//line multiply_matrix.go:48:30000
-				t11 := &c[t10]
-//line multiply_matrix.go:48:30000
-				result0 := scaled[float64](alpha, t7, beta, t11)
-//line multiply_matrix.go:48:30000
-				c[at2] = result0
-//line multiply_matrix.go:49:30000
+			/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
+				/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
+				/*line multiply_matrix.go:47:30000*/ at2 := at3 + j2
+				/*line multiply_matrix.go:48:30000*/ t7 := v2
+				/*line multiply_matrix.go:49:30000*/ t10 := at2
+				/*line multiply_matrix.go:48:30000*/ _ = c[t10]
+				/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
+				/*line multiply_matrix.go:48:30000*/ result0 := scaled[float64](alpha, t7, beta, t11)
+				/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2929:1*/
 			}
-//line multiply_matrix.go:50:30000
-			continue
-//line multiply_matrix.go:51:30000
+			/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2931:1*/
 		}
-//line multiply_matrix.go:52:30000
-		for column := first; column < cols; column++ {
-//line multiply_matrix.go:53:30000
-			if r.Halted() {
-//line multiply_matrix.go:52:30000
-				r.Halt()
-//line multiply_matrix.go:53:30000
+		/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
+			/*line multiply_matrix.go:53:30000*/ if r.Halted() {
+				/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2935:1*/
 			}
 //line multiply_matrix.go:53:30000
 			var sum2 float64
-//line multiply_matrix.go:54:30000
-			for k2 := int(start[row]); k2 < end; k2++ {
-//line multiply_matrix.go:55:30000
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-//line multiply_matrix.go:56:30000
+			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
+				/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2940:1*/
 			}
-//line multiply_matrix.go:57:30000
-			at4 := start2 + column
-//line multiply_matrix.go:58:30000
-			t14 := sum2
-//line multiply_matrix.go:59:30000
-			t17 := at4
-//line multiply_matrix.go:58:30000
-			_ = c[t17]
-//line multiply_matrix.go:58:30000
-			t18 := &c[t17]
-//line multiply_matrix.go:58:30000
-			result02 := scaled[float64](alpha, t14, beta, t18)
-//line multiply_matrix.go:58:30000
-			c[at4] = result02
-//line multiply_matrix.go:59:30000
+			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
+			/*line multiply_matrix.go:58:30000*/ t14 := sum2
+			/*line multiply_matrix.go:59:30000*/ t17 := at4
+			/*line multiply_matrix.go:58:30000*/ _ = c[t17]
+			/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
+			/*line multiply_matrix.go:58:30000*/ result02 := scaled[float64](alpha, t14, beta, t18)
+			/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2948:1*/
 		}
-//line multiply_matrix.go:60:30000
 	}
-//line multiply_matrix.go:61:30000
 }
 
-//line quern_gen.go:7379:1
-func quernPlainMulRows_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainMulRows[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
+	host.Plain(r, func(t kernel.Thread) { mulRows[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
-func quernHostMulRows_float32(r *host.Run) {
+func quernHostMulRows[T float32 | float64](r *host.Run) {
 	log := host.Value[int](r, 0)
-	alpha := host.Value[float32](r, 1)
-	beta := host.Value[float32](r, 2)
+	alpha := host.Value[T](r, 1)
+	beta := host.Value[T](r, 2)
 	start := host.Slice[int32](r, 3)
 	index := host.Slice[int32](r, 4)
-	value := host.Slice[float32](r, 5)
-	x := host.Slice[float32](r, 6)
-	y := host.Slice[float32](r, 7)
+	value := host.Slice[T](r, 5)
+	x := host.Slice[T](r, 6)
+	y := host.Slice[T](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	var d int
 	c := int(1)
 	size := c << uint(log) >> 1
-	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	size2 := c<<uint(log) - 1
 	var t4 int
-	t3s := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float32](r, 2, r.BlockDim.Count())
+	t3s := host.Scratch[T](r, 1, r.BlockDim.Count())
+	shuffleXors := host.Scratch[T](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-//line multiply_vector.go:29:40000
-		d = size
-//line multiply_vector.go:30:40000
-		for threadZ := range dimZ {
-//line multiply_vector.go:31:40000
-			for threadY := range dimY {
-//line multiply_vector.go:32:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line multiply_vector.go:33:40000
-				first := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:34:40000
-				quernRow1MulRows_float32(r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
-//line multiply_vector.go:35:40000
+		/*line multiply_vector.go:29:40000*/ d = size
+		/*line multiply_vector.go:30:40000*/ for threadZ := range dimZ {
+			/*line multiply_vector.go:31:40000*/ for threadY := range dimY {
+				/*line multiply_vector.go:32:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line multiply_vector.go:33:40000*/ first := (threadZ*dimY + threadY) * dimX
+				/*line multiply_vector.go:34:40000*/ quernRow1MulRows[T](r, sums, first, dimX, base, log, y, start, size2, c, value, x, index) /*line quern_gen.go:2986:1*/
 			}
-//line multiply_vector.go:36:40000
 		}
-//line multiply_vector.go:37:40000
-		for ; d > 0; d >>= 1 {
-//line multiply_vector.go:38:40000
-			if r.Halted() {
-//line multiply_vector.go:29:40000
-				r.Halt()
-//line multiply_vector.go:30:40000
+		/*line multiply_vector.go:37:40000*/ for ; d > 0; d >>= 1 {
+			/*line multiply_vector.go:38:40000*/ if r.Halted() {
+				/*line multiply_vector.go:29:40000*/ r.Halt() /*line quern_gen.go:2991:1*/
 			}
-//line multiply_vector.go:30:40000
-			t4 = d
-//line multiply_vector.go:31:40000
-			for threadZ := range dimZ {
-//line multiply_vector.go:32:40000
-				for threadY := range dimY {
-//line multiply_vector.go:33:40000
-					first2 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:34:40000
-					quernRow2MulRows_float32(r, sums, first2, dimX, t3s)
-//line multiply_vector.go:35:40000
+			/*line multiply_vector.go:30:40000*/ t4 = d
+			/*line multiply_vector.go:31:40000*/ for threadZ := range dimZ {
+				/*line multiply_vector.go:32:40000*/ for threadY := range dimY {
+					/*line multiply_vector.go:33:40000*/ first2 := (threadZ*dimY + threadY) * dimX
+					/*line multiply_vector.go:34:40000*/ quernRow2MulRows[T](r, sums, first2, dimX, t3s) /*line quern_gen.go:2997:1*/
 				}
-//line multiply_vector.go:36:40000
 			}
-//line multiply_vector.go:37:40000
-			host.ShuffleXor(shuffleXors, t3s, t4)
-//line multiply_vector.go:38:40000
-			for threadZ := range dimZ {
-//line multiply_vector.go:39:40000
-				for threadY := range dimY {
-//line multiply_vector.go:40:40000
-					first3 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:41:40000
-					quernRow3MulRows_float32(r, sums, first3, dimX, shuffleXors)
-//line multiply_vector.go:42:40000
+			/*line multiply_vector.go:37:40000*/ host.ShuffleXor(shuffleXors, t3s, t4)
+			/*line multiply_vector.go:38:40000*/ for threadZ := range dimZ {
+				/*line multiply_vector.go:39:40000*/ for threadY := range dimY {
+					/*line multiply_vector.go:40:40000*/ first3 := (threadZ*dimY + threadY) * dimX
+					/*line multiply_vector.go:41:40000*/ quernRow3MulRows[T](r, sums, first3, dimX, shuffleXors) /*line quern_gen.go:3004:1*/
 				}
-//line multiply_vector.go:43:40000
 			}
-//line multiply_vector.go:44:40000
 		}
-//line multiply_vector.go:45:40000
-		for threadZ := range dimZ {
-//line multiply_vector.go:46:40000
-			for threadY := range dimY {
-//line multiply_vector.go:47:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line multiply_vector.go:48:40000
-				first4 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:49:40000
-				quernRow4MulRows_float32(r, sums, first4, dimX, base, size2, log, y, alpha, beta)
-//line multiply_vector.go:50:40000
+		/*line multiply_vector.go:45:40000*/ for threadZ := range dimZ {
+			/*line multiply_vector.go:46:40000*/ for threadY := range dimY {
+				/*line multiply_vector.go:47:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line multiply_vector.go:48:40000*/ first4 := (threadZ*dimY + threadY) * dimX
+				/*line multiply_vector.go:49:40000*/ quernRow4MulRows[T](r, sums, first4, dimX, base, size2, log, y, alpha, beta) /*line quern_gen.go:3012:1*/
 			}
-//line multiply_vector.go:51:40000
 		}
-//line multiply_vector.go:52:40000
 	}
-//line multiply_vector.go:53:40000
 }
 
 //go:noinline
-//line quern_gen.go:7482:1
-func quernRow1MulRows_float32(r *host.Run, sums []float32, first, dimX, base, log int, y []float32, start []int32, size2, c int, value, x []float32, index []int32) {
+func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dimX int, base int, log int, y []T, start []int32, size2 int, c int, value []T, x []T, index []int32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		t1 := (base + threadX) >> uint(log)
 		t2 := (base + threadX) & size2
 //line multiply_vector.go:22:40000
-		var sum float32
-//line multiply_vector.go:23:40000
-		if t1 < len(y) && t1+1 < len(start) {
-//line multiply_vector.go:24:40000
-			end := int(start[t1+1])
-//line multiply_vector.go:25:40000
-			for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
-//line multiply_vector.go:26:40000
-				if r.Halted() {
-//line multiply_vector.go:25:40000
-					r.Halt()
-//line multiply_vector.go:26:40000
+		var sum T
+		/*line multiply_vector.go:23:40000*/ if t1 < len(y) && t1+1 < len(start) {
+			/*line multiply_vector.go:24:40000*/ end := int(start[t1+1])
+			/*line multiply_vector.go:25:40000*/ for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
+				/*line multiply_vector.go:26:40000*/ if r.Halted() {
+					/*line multiply_vector.go:25:40000*/ r.Halt() /*line quern_gen.go:3031:1*/
 				}
-//line multiply_vector.go:26:40000
-				sum += value[k] * x[index[k]]
-//line multiply_vector.go:27:40000
+				/*line multiply_vector.go:26:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3033:1*/
 			}
-//line multiply_vector.go:28:40000
 		}
-//line multiply_vector.go:29:40000
-		sumRow[threadX] = sum
-//line multiply_vector.go:30:40000
+		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum /*line quern_gen.go:3036:1*/
 	}
-//line multiply_vector.go:31:40000
 }
 
 //go:noinline
-//line quern_gen.go:7517:1
-func quernRow2MulRows_float32(r *host.Run, sums []float32, first2, dimX int, t3s []float32) {
+func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, t3s []T) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
-//line multiply_vector.go:30:40000
-	copy(t3Row, sumRow)
-//line multiply_vector.go:31:40000
+	/*line multiply_vector.go:30:40000*/ copy(t3Row, sumRow) /*line quern_gen.go:3044:1*/
 }
 
 //go:noinline
-//line quern_gen.go:7527:1
-func quernRow3MulRows_float32(r *host.Run, sums []float32, first3, dimX int, shuffleXors []float32) {
+func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, dimX int, shuffleXors []T) {
 	sumRow := sums[first3:][:dimX]
 	shuffleXorRow := shuffleXors[first3:][:dimX]
 	for threadX := range dimX {
 		sum := sumRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line multiply_vector.go:30:40000
-		sum += shuffleXor
-//line multiply_vector.go:31:40000
-		sumRow[threadX] = sum
-//line multiply_vector.go:32:40000
+		/*line multiply_vector.go:30:40000*/ sum += shuffleXor
+		/*line multiply_vector.go:31:40000*/ sumRow[threadX] = sum /*line quern_gen.go:3055:1*/
 	}
-//line multiply_vector.go:33:40000
 }
 
 //go:noinline
-//line quern_gen.go:7544:1
-func quernRow4MulRows_float32(r *host.Run, sums []float32, first4, dimX, base, size2, log int, y []float32, alpha, beta float32) {
+func quernRow4MulRows[T float32 | float64](r *host.Run, sums []T, first4 int, dimX int, base int, size2 int, log int, y []T, alpha T, beta T) {
 	sumRow := sums[first4:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		t2 := (base + threadX) & size2
 		t1 := (base + threadX) >> uint(log)
-//line multiply_vector.go:32:40000
-		if t2 == 0 && t1 < len(y) {
-//line multiply_vector.go:33:40000
-			t7 := sum
-//line multiply_vector.go:33:40000
-			_ = y[t1]
-//line multiply_vector.go:33:40000
-			t11 := &y[t1]
-//line multiply_vector.go:33:40000
-			result0 := scaled[float32](alpha, t7, beta, t11)
-//line multiply_vector.go:33:40000
-			y[t1] = result0
-//line multiply_vector.go:34:40000
+		/*line multiply_vector.go:32:40000*/ if t2 == 0 && t1 < len(y) {
+			/*line multiply_vector.go:33:40000*/ t7 := sum
+			/*line multiply_vector.go:33:40000*/ _ = y[t1]
+			/*line multiply_vector.go:33:40000*/ t11 := &y[t1]
+			/*line multiply_vector.go:33:40000*/ result0 := scaled[T](alpha, t7, beta, t11)
+			/*line multiply_vector.go:33:40000*/ y[t1] = result0 /*line quern_gen.go:3072:1*/
 		}
-//line multiply_vector.go:35:40000
 	}
-//line multiply_vector.go:36:40000
 }
 
-//line quern_gen.go:7571:1
-func quernPlainMulRows_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_mulRows_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainMulRow[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[T](r, 0), host.Value[T](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { mulRow[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-func quernHostMulRows_float64(r *host.Run) {
-	log := host.Value[int](r, 0)
-	alpha := host.Value[float64](r, 1)
-	beta := host.Value[float64](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	value := host.Slice[float64](r, 5)
-	x := host.Slice[float64](r, 6)
-	y := host.Slice[float64](r, 7)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	var d int
-	c := int(1)
-	size := c << uint(log) >> 1
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	size2 := c<<uint(log) - 1
-	var t4 int
-	t3s := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	shuffleXors := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-//line multiply_vector.go:29:40000
-		d = size
-//line multiply_vector.go:30:40000
-		for threadZ := range dimZ {
-//line multiply_vector.go:31:40000
-			for threadY := range dimY {
-//line multiply_vector.go:32:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line multiply_vector.go:33:40000
-				first := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:34:40000
-				quernRow1MulRows_float64(r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
-//line multiply_vector.go:35:40000
-			}
-//line multiply_vector.go:36:40000
-		}
-//line multiply_vector.go:37:40000
-		for ; d > 0; d >>= 1 {
-//line multiply_vector.go:38:40000
-			if r.Halted() {
-//line multiply_vector.go:29:40000
-				r.Halt()
-//line multiply_vector.go:30:40000
-			}
-//line multiply_vector.go:30:40000
-			t4 = d
-//line multiply_vector.go:31:40000
-			for threadZ := range dimZ {
-//line multiply_vector.go:32:40000
-				for threadY := range dimY {
-//line multiply_vector.go:33:40000
-					first2 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:34:40000
-					quernRow2MulRows_float64(r, sums, first2, dimX, t3s)
-//line multiply_vector.go:35:40000
-				}
-//line multiply_vector.go:36:40000
-			}
-//line multiply_vector.go:37:40000
-			host.ShuffleXor(shuffleXors, t3s, t4)
-//line multiply_vector.go:38:40000
-			for threadZ := range dimZ {
-//line multiply_vector.go:39:40000
-				for threadY := range dimY {
-//line multiply_vector.go:40:40000
-					first3 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:41:40000
-					quernRow3MulRows_float64(r, sums, first3, dimX, shuffleXors)
-//line multiply_vector.go:42:40000
-				}
-//line multiply_vector.go:43:40000
-			}
-//line multiply_vector.go:44:40000
-		}
-//line multiply_vector.go:45:40000
-		for threadZ := range dimZ {
-//line multiply_vector.go:46:40000
-			for threadY := range dimY {
-//line multiply_vector.go:47:40000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line multiply_vector.go:48:40000
-				first4 := (threadZ*dimY + threadY) * dimX
-//line multiply_vector.go:49:40000
-				quernRow4MulRows_float64(r, sums, first4, dimX, base, size2, log, y, alpha, beta)
-//line multiply_vector.go:50:40000
-			}
-//line multiply_vector.go:51:40000
-		}
-//line multiply_vector.go:52:40000
-	}
-//line multiply_vector.go:53:40000
-}
-
-//go:noinline
-//line quern_gen.go:7674:1
-func quernRow1MulRows_float64(r *host.Run, sums []float64, first, dimX, base, log int, y []float64, start []int32, size2, c int, value, x []float64, index []int32) {
-	sumRow := sums[first:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		t1 := (base + threadX) >> uint(log)
-		t2 := (base + threadX) & size2
-//line multiply_vector.go:22:40000
-		var sum float64
-//line multiply_vector.go:23:40000
-		if t1 < len(y) && t1+1 < len(start) {
-//line multiply_vector.go:24:40000
-			end := int(start[t1+1])
-//line multiply_vector.go:25:40000
-			for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
-//line multiply_vector.go:26:40000
-				if r.Halted() {
-//line multiply_vector.go:25:40000
-					r.Halt()
-//line multiply_vector.go:26:40000
-				}
-//line multiply_vector.go:26:40000
-				sum += value[k] * x[index[k]]
-//line multiply_vector.go:27:40000
-			}
-//line multiply_vector.go:28:40000
-		}
-//line multiply_vector.go:29:40000
-		sumRow[threadX] = sum
-//line multiply_vector.go:30:40000
-	}
-//line multiply_vector.go:31:40000
-}
-
-//go:noinline
-//line quern_gen.go:7709:1
-func quernRow2MulRows_float64(r *host.Run, sums []float64, first2, dimX int, t3s []float64) {
-	sumRow := sums[first2:][:dimX]
-	t3Row := t3s[first2:][:dimX]
-//line multiply_vector.go:30:40000
-	copy(t3Row, sumRow)
-//line multiply_vector.go:31:40000
-}
-
-//go:noinline
-//line quern_gen.go:7719:1
-func quernRow3MulRows_float64(r *host.Run, sums []float64, first3, dimX int, shuffleXors []float64) {
-	sumRow := sums[first3:][:dimX]
-	shuffleXorRow := shuffleXors[first3:][:dimX]
-	for threadX := range dimX {
-		sum := sumRow[threadX]
-		shuffleXor := shuffleXorRow[threadX]
-//line multiply_vector.go:30:40000
-		sum += shuffleXor
-//line multiply_vector.go:31:40000
-		sumRow[threadX] = sum
-//line multiply_vector.go:32:40000
-	}
-//line multiply_vector.go:33:40000
-}
-
-//go:noinline
-//line quern_gen.go:7736:1
-func quernRow4MulRows_float64(r *host.Run, sums []float64, first4, dimX, base, size2, log int, y []float64, alpha, beta float64) {
-	sumRow := sums[first4:][:dimX]
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-		t2 := (base + threadX) & size2
-		t1 := (base + threadX) >> uint(log)
-//line multiply_vector.go:32:40000
-		if t2 == 0 && t1 < len(y) {
-//line multiply_vector.go:33:40000
-			t7 := sum
-//line multiply_vector.go:33:40000
-			_ = y[t1]
-//line multiply_vector.go:33:40000
-			t11 := &y[t1]
-//line multiply_vector.go:33:40000
-			result0 := scaled[float64](alpha, t7, beta, t11)
-//line multiply_vector.go:33:40000
-			y[t1] = result0
-//line multiply_vector.go:34:40000
-		}
-//line multiply_vector.go:35:40000
-	}
-//line multiply_vector.go:36:40000
-}
-
-//line quern_gen.go:7763:1
-func quernPlainMulRow_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostMulRow_float32(r *host.Run) {
-	alpha := host.Value[float32](r, 0)
-	beta := host.Value[float32](r, 1)
+func quernHostMulRow[T float32 | float64](r *host.Run) {
+	alpha := host.Value[T](r, 0)
+	beta := host.Value[T](r, 1)
 	start := host.Slice[int32](r, 2)
 	index := host.Slice[int32](r, 3)
-	value := host.Slice[float32](r, 4)
-	x := host.Slice[float32](r, 5)
-	y := host.Slice[float32](r, 6)
+	value := host.Slice[T](r, 4)
+	x := host.Slice[T](r, 5)
+	y := host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -7783,14 +3097,14 @@ func quernHostMulRow_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulRow_float32(r, base, y, start, value, x, index, alpha, beta, width, base2)
+				quernRow1MulRow[T](r, base, y, start, value, x, index, alpha, beta, width, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulRow_float32(r *host.Run, base int, y []float32, start []int32, value, x []float32, index []int32, alpha, beta float32, width, base2 int) {
+func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []int32, value []T, x []T, index []int32, alpha T, beta T, width int, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(start)-base2, len(y)-base, width)
 		if count <= 0 {
@@ -7803,191 +3117,55 @@ func quernRow1MulRow_float32(r *host.Run, base int, y []float32, start []int32, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 //line multiply_vector.go:42:40000
-				var sum float32
-//line multiply_vector.go:43:40000
-				end := int(row2[threadX])
-//line multiply_vector.go:44:40000
-				for k := int(row3[threadX]); k < end; k++ {
-//line multiply_vector.go:45:40000
-					sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:40000
+				var sum T
+				/*line multiply_vector.go:43:40000*/ end := int(row2[threadX])
+				/*line multiply_vector.go:44:40000*/ for k := int(row3[threadX]); k < end; k++ {
+					/*line multiply_vector.go:45:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3123:1*/
 				}
-//line multiply_vector.go:47:40000
-				t2 := sum
-//line multiply_vector.go:47:40000
-				_ = row4[threadX]
-//line multiply_vector.go:48:40000
-				t6 := &row4[threadX]
-//line multiply_vector.go:47:40000
-				result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_vector.go:48:40000
-				row4[threadX] = result0
-//line multiply_vector.go:49:40000
+				/*line multiply_vector.go:47:40000*/ t2 := sum
+				/*line multiply_vector.go:47:40000*/ _ = row4[threadX]
+				/*line multiply_vector.go:48:40000*/ t6 := &row4[threadX]
+				/*line multiply_vector.go:47:40000*/ result0 := scaled[T](alpha, t2, beta, t6)
+				/*line multiply_vector.go:48:40000*/ row4[threadX] = result0 /*line quern_gen.go:3129:1*/
 			}
-//line multiply_vector.go:50:40000
-			return
-//line multiply_vector.go:51:40000
+			/*line multiply_vector.go:50:40000*/ return /*line quern_gen.go:3131:1*/
 		}
-//line multiply_vector.go:52:40000
 	}
-//line multiply_vector.go:53:40000
-	for threadX := range width {
-//line multiply_vector.go:54:40000
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:55:40000
-		row := base + threadX
-//line multiply_vector.go:41:40000
-		if row < len(y) && row+1 < len(start) {
+	/*line multiply_vector.go:53:40000*/ for threadX := range width {
+		/*line multiply_vector.go:54:40000*/ r.ThreadIdx.X = threadX
+		/*line multiply_vector.go:55:40000*/ row := base + threadX
+		/*line multiply_vector.go:41:40000*/ if row < len(y) && row+1 < len(start) {
 //line multiply_vector.go:42:40000
-			var sum float32
-//line multiply_vector.go:43:40000
-			end := int(start[row+1])
-//line multiply_vector.go:44:40000
-			for k := int(start[row]); k < end; k++ {
-//line multiply_vector.go:45:40000
-				sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:40000
+			var sum T
+			/*line multiply_vector.go:43:40000*/ end := int(start[row+1])
+			/*line multiply_vector.go:44:40000*/ for k := int(start[row]); k < end; k++ {
+				/*line multiply_vector.go:45:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3142:1*/
 			}
-//line multiply_vector.go:47:40000
-			t2 := sum
-//line multiply_vector.go:47:40000
-			_ = y[row]
-//line multiply_vector.go:47:40000
-			t6 := &y[row]
-//line multiply_vector.go:47:40000
-			result0 := scaled[float32](alpha, t2, beta, t6)
-//line multiply_vector.go:47:40000
-			y[row] = result0
-//line multiply_vector.go:48:40000
-		}
-//line multiply_vector.go:49:40000
-	}
-//line multiply_vector.go:50:40000
-}
-
-//line quern_gen.go:7869:1
-func quernPlainMulRow_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_mulRow_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostMulRow_float64(r *host.Run) {
-	alpha := host.Value[float64](r, 0)
-	beta := host.Value[float64](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[float64](r, 4)
-	x := host.Slice[float64](r, 5)
-	y := host.Slice[float64](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulRow_float64(r, base, y, start, value, x, index, alpha, beta, width, base2)
-			}
+			/*line multiply_vector.go:47:40000*/ t2 := sum
+			/*line multiply_vector.go:47:40000*/ _ = y[row]
+			/*line multiply_vector.go:47:40000*/ t6 := &y[row]
+			/*line multiply_vector.go:47:40000*/ result0 := scaled[T](alpha, t2, beta, t6)
+			/*line multiply_vector.go:47:40000*/ y[row] = result0 /*line quern_gen.go:3148:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1MulRow_float64(r *host.Run, base int, y []float64, start []int32, value, x []float64, index []int32, alpha, beta float64, width, base2 int) {
-	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
-		count := min(len(start)-base2, len(y)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base2 >= 0 && count <= len(start)-base2 && base >= 0 && count <= len(start)-base && count <= len(y)-base {
-			row2 := start[base2:][:count]
-			row3 := start[base:][:count]
-			row4 := y[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-//line multiply_vector.go:42:40000
-				var sum float64
-//line multiply_vector.go:43:40000
-				end := int(row2[threadX])
-//line multiply_vector.go:44:40000
-				for k := int(row3[threadX]); k < end; k++ {
-//line multiply_vector.go:45:40000
-					sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:40000
-				}
-//line multiply_vector.go:47:40000
-				t2 := sum
-//line multiply_vector.go:47:40000
-				_ = row4[threadX]
-//line multiply_vector.go:48:40000
-				t6 := &row4[threadX]
-//line multiply_vector.go:47:40000
-				result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_vector.go:48:40000
-				row4[threadX] = result0
-//line multiply_vector.go:49:40000
-			}
-//line multiply_vector.go:50:40000
-			return
-//line multiply_vector.go:51:40000
-		}
-//line multiply_vector.go:52:40000
-	}
-//line multiply_vector.go:53:40000
-	for threadX := range width {
-//line multiply_vector.go:54:40000
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:55:40000
-		row := base + threadX
-//line multiply_vector.go:41:40000
-		if row < len(y) && row+1 < len(start) {
-//line multiply_vector.go:42:40000
-			var sum float64
-//line multiply_vector.go:43:40000
-			end := int(start[row+1])
-//line multiply_vector.go:44:40000
-			for k := int(start[row]); k < end; k++ {
-//line multiply_vector.go:45:40000
-				sum += value[k] * x[index[k]]
-//line multiply_vector.go:46:40000
-			}
-//line multiply_vector.go:47:40000
-			t2 := sum
-//line multiply_vector.go:47:40000
-			_ = y[row]
-//line multiply_vector.go:47:40000
-			t6 := &y[row]
-//line multiply_vector.go:47:40000
-			result0 := scaled[float64](alpha, t2, beta, t6)
-//line multiply_vector.go:47:40000
-			y[row] = result0
-//line multiply_vector.go:48:40000
-		}
-//line multiply_vector.go:49:40000
-	}
-//line multiply_vector.go:50:40000
+func quernPlainMulParts[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7), host.Slice[int32](r, 8), host.Slice[T](r, 9)
+	host.Plain(r, func(t kernel.Thread) { mulParts[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
 
-//line quern_gen.go:7975:1
-func quernPlainMulParts_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[int32](r, 8), host.Slice[float32](r, 9)
-	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
-}
-
-func quernHostMulParts_float32(r *host.Run) {
+func quernHostMulParts[T float32 | float64](r *host.Run) {
 	steps := host.Value[int](r, 0)
-	alpha := host.Value[float32](r, 1)
-	beta := host.Value[float32](r, 2)
+	alpha := host.Value[T](r, 1)
+	beta := host.Value[T](r, 2)
 	start := host.Slice[int32](r, 3)
 	index := host.Slice[int32](r, 4)
-	value := host.Slice[float32](r, 5)
-	x := host.Slice[float32](r, 6)
-	y := host.Slice[float32](r, 7)
+	value := host.Slice[T](r, 5)
+	x := host.Slice[T](r, 6)
+	y := host.Slice[T](r, 7)
 	rows := host.Slice[int32](r, 8)
-	carry := host.Slice[float32](r, 9)
+	carry := host.Slice[T](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -8000,14 +3178,14 @@ func quernHostMulParts_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulParts_float32(r, base, carry, rows, steps, n, value, t3, start, t8, x, index, y, alpha, beta, width)
+				quernRow1MulParts[T](r, base, carry, rows, steps, n, value, t3, start, t8, x, index, y, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []int32, steps, n int, value []float32, t3 int, start []int32, t8 int, x []float32, index []int32, y []float32, alpha, beta float32, width int) {
+func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, rows []int32, steps int, n int, value []T, t3 int, start []int32, t8 int, x []T, index []int32, y []T, alpha T, beta T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(carry)-base, len(rows)-base, width)
 		if count <= 0 {
@@ -8025,105 +3203,61 @@ func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []in
 				t6 := min((p+1)*steps, n+len(value))
 				t13 := max(0, t6-t8)
 				t22 := min(t6, n)
-//line multiply_vector.go:59:40000
-				low := t1
-//line multiply_vector.go:60:40000
-				for high := t2; low < high; {
-//line multiply_vector.go:61:40000
-					if r.Halted() {
-//line multiply_vector.go:60:40000
-						r.Halt()
-//line multiply_vector.go:61:40000
+				/*line multiply_vector.go:59:40000*/ low := t1
+				/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+						/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3209:1*/
 					}
-//line multiply_vector.go:61:40000
-					mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-					if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:40000
-						low = mid + 1
+					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
+					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+						/*line multiply_vector.go:63:40000*/ low = mid + 1
 //line multiply_vector.go:64:40000
 					} else {
-//line multiply_vector.go:65:40000
-						high = mid
-//line multiply_vector.go:66:40000
+						/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3216:1*/
 					}
-//line multiply_vector.go:67:40000
 				}
-//line multiply_vector.go:68:40000
-				result0 := low
-//line multiply_vector.go:81:40000
-				row := result0
-//line multiply_vector.go:82:40000
-				k := min(p*steps, n+len(value)) - row
-//line multiply_vector.go:59:40000
-				low2 := t13
-//line multiply_vector.go:60:40000
-				for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:40000
-					if r.Halted() {
-//line multiply_vector.go:60:40000
-						r.Halt()
-//line multiply_vector.go:61:40000
+				/*line multiply_vector.go:68:40000*/ result0 := low
+				/*line multiply_vector.go:81:40000*/ row := result0
+				/*line multiply_vector.go:82:40000*/ k := min(p*steps, n+len(value)) - row
+				/*line multiply_vector.go:59:40000*/ low2 := t13
+				/*line multiply_vector.go:60:40000*/ for high2 := t22; low2 < high2; {
+					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+						/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3225:1*/
 					}
-//line multiply_vector.go:61:40000
-					mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:40000
-					if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:40000
-						low2 = mid2 + 1
+					/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
+					/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
+						/*line multiply_vector.go:63:40000*/ low2 = mid2 + 1
 //line multiply_vector.go:64:40000
 					} else {
-//line multiply_vector.go:65:40000
-						high2 = mid2
-//line multiply_vector.go:66:40000
+						/*line multiply_vector.go:65:40000*/ high2 = mid2 /*line quern_gen.go:3232:1*/
 					}
-//line multiply_vector.go:67:40000
 				}
-//line multiply_vector.go:68:40000
-				result02 := low2
-//line multiply_vector.go:83:40000
-				last := result02
-//line multiply_vector.go:84:40000
-				end := min((p+1)*steps, n+len(value)) - last
-//line multiply_vector.go:85:40000
-				for ; row < last; row++ {
-//line multiply_vector.go:86:40000
-					if r.Halted() {
-//line multiply_vector.go:85:40000
-						r.Halt()
-//line multiply_vector.go:86:40000
+				/*line multiply_vector.go:68:40000*/ result02 := low2
+				/*line multiply_vector.go:83:40000*/ last := result02
+				/*line multiply_vector.go:84:40000*/ end := min((p+1)*steps, n+len(value)) - last
+				/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
+					/*line multiply_vector.go:86:40000*/ if r.Halted() {
+						/*line multiply_vector.go:85:40000*/ r.Halt() /*line quern_gen.go:3240:1*/
 					}
 //line multiply_vector.go:86:40000
-					var sum float32
-//line multiply_vector.go:88:40000
-					for stop := int(start[row+1]); k < stop; k++ {
-//line multiply_vector.go:89:40000
-						sum += value[k] * x[index[k]]
-//line multiply_vector.go:90:40000
+					var sum T
+					/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
+						/*line multiply_vector.go:89:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3245:1*/
 					}
-//line multiply_vector.go:91:40000
-					t122 := sum
-//line multiply_vector.go:92:40000
-					t15 := row
-//line multiply_vector.go:91:40000
-					_ = y[t15]
-//line multiply_vector.go:91:40000
-					t16 := &y[t15]
-//line multiply_vector.go:91:40000
-					result03 := scaled[float32](alpha, t122, beta, t16)
-//line multiply_vector.go:91:40000
-					y[row] = result03
-//line multiply_vector.go:92:40000
+					/*line multiply_vector.go:91:40000*/ t122 := sum
+					/*line multiply_vector.go:92:40000*/ t15 := row
+					/*line multiply_vector.go:91:40000*/ _ = y[t15]
+					/*line multiply_vector.go:91:40000*/ t16 := &y[t15]
+					/*line multiply_vector.go:91:40000*/ result03 := scaled[T](alpha, t122, beta, t16)
+					/*line multiply_vector.go:91:40000*/ y[row] = result03 /*line quern_gen.go:3252:1*/
 				}
 //line multiply_vector.go:93:40000
-				var sum2 float32
-//line multiply_vector.go:94
-				for ; k < end; k++ {
+				var sum2 T
+				/*line multiply_vector.go:94*/ for ; k < end; k++ {
 					sum2 += value[k] * x[index[k]]
 				}
 				_ = row2[threadX]
-//line multiply_vector.go:97
-				_ = row3[threadX]
+				/*line multiply_vector.go:97*/ _ = row3[threadX]
 				t222 := int32(last)
 				t23 := sum2
 				row2[threadX] = t222
@@ -8133,429 +3267,79 @@ func quernRow1MulParts_float32(r *host.Run, base int, carry []float32, rows []in
 		}
 	}
 	for threadX := range width {
-//line multiply_vector.go:107:40000
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:108:40000
-		p := base + threadX
-//line multiply_vector.go:109:40000
-		t12 := min(p*steps, n+len(value))
-//line multiply_vector.go:77:40000
-		if p >= len(carry) || p >= len(rows) {
-//line multiply_vector.go:78:40000
-			continue
-//line multiply_vector.go:79:40000
+		/*line multiply_vector.go:107:40000*/ r.ThreadIdx.X = threadX
+		/*line multiply_vector.go:108:40000*/ p := base + threadX
+		/*line multiply_vector.go:109:40000*/ t12 := min(p*steps, n+len(value))
+		/*line multiply_vector.go:77:40000*/ if p >= len(carry) || p >= len(rows) {
+			/*line multiply_vector.go:78:40000*/ continue /*line quern_gen.go:3274:1*/
 		}
-//line multiply_vector.go:59:40000
-		t1 := max(0, t12-t3)
-//line multiply_vector.go:60:40000
-		t2 := min(t12, n)
-//line multiply_vector.go:61:40000
-		low := t1
-//line multiply_vector.go:60:40000
-		for high := t2; low < high; {
-//line multiply_vector.go:61:40000
-			if r.Halted() {
-//line multiply_vector.go:60:40000
-				r.Halt()
-//line multiply_vector.go:61:40000
+		/*line multiply_vector.go:59:40000*/ t1 := max(0, t12-t3)
+		/*line multiply_vector.go:60:40000*/ t2 := min(t12, n)
+		/*line multiply_vector.go:61:40000*/ low := t1
+		/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+			/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3281:1*/
 			}
-//line multiply_vector.go:61:40000
-			mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-			if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:40000
-				low = mid + 1
+			/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
+			/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+				/*line multiply_vector.go:63:40000*/ low = mid + 1
 //line multiply_vector.go:64:40000
 			} else {
-//line multiply_vector.go:65:40000
-				high = mid
-//line multiply_vector.go:66:40000
+				/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3288:1*/
 			}
-//line multiply_vector.go:67:40000
 		}
-//line multiply_vector.go:68:40000
-		result0 := low
-//line multiply_vector.go:81:40000
-		row := result0
-//line multiply_vector.go:82:40000
-		k := min(p*steps, n+len(value)) - row
-//line multiply_vector.go:83:40000
-		t6 := min((p+1)*steps, n+len(value))
-//line multiply_vector.go:59:40000
-		t13 := max(0, t6-t8)
-//line multiply_vector.go:60:40000
-		t22 := min(t6, n)
-//line multiply_vector.go:61:40000
-		low2 := t13
-//line multiply_vector.go:60:40000
-		for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:40000
-			if r.Halted() {
-//line multiply_vector.go:60:40000
-				r.Halt()
-//line multiply_vector.go:61:40000
+		/*line multiply_vector.go:68:40000*/ result0 := low
+		/*line multiply_vector.go:81:40000*/ row := result0
+		/*line multiply_vector.go:82:40000*/ k := min(p*steps, n+len(value)) - row
+		/*line multiply_vector.go:83:40000*/ t6 := min((p+1)*steps, n+len(value))
+		/*line multiply_vector.go:59:40000*/ t13 := max(0, t6-t8)
+		/*line multiply_vector.go:60:40000*/ t22 := min(t6, n)
+		/*line multiply_vector.go:61:40000*/ low2 := t13
+		/*line multiply_vector.go:60:40000*/ for high2 := t22; low2 < high2; {
+			/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3300:1*/
 			}
-//line multiply_vector.go:61:40000
-			mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:40000
-			if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:40000
-				low2 = mid2 + 1
+			/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
+			/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
+				/*line multiply_vector.go:63:40000*/ low2 = mid2 + 1
 //line multiply_vector.go:64:40000
 			} else {
-//line multiply_vector.go:65:40000
-				high2 = mid2
-//line multiply_vector.go:66:40000
+				/*line multiply_vector.go:65:40000*/ high2 = mid2 /*line quern_gen.go:3307:1*/
 			}
-//line multiply_vector.go:67:40000
 		}
-//line multiply_vector.go:68:40000
-		result02 := low2
-//line multiply_vector.go:83:40000
-		last := result02
-//line multiply_vector.go:84:40000
-		end := min((p+1)*steps, n+len(value)) - last
-//line multiply_vector.go:85:40000
-		for ; row < last; row++ {
-//line multiply_vector.go:86:40000
-			if r.Halted() {
-//line multiply_vector.go:85:40000
-				r.Halt()
-//line multiply_vector.go:86:40000
+		/*line multiply_vector.go:68:40000*/ result02 := low2
+		/*line multiply_vector.go:83:40000*/ last := result02
+		/*line multiply_vector.go:84:40000*/ end := min((p+1)*steps, n+len(value)) - last
+		/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
+			/*line multiply_vector.go:86:40000*/ if r.Halted() {
+				/*line multiply_vector.go:85:40000*/ r.Halt() /*line quern_gen.go:3315:1*/
 			}
 //line multiply_vector.go:86:40000
-			var sum float32
-//line multiply_vector.go:88:40000
-			for stop := int(start[row+1]); k < stop; k++ {
-//line multiply_vector.go:89:40000
-				sum += value[k] * x[index[k]]
-//line multiply_vector.go:90:40000
+			var sum T
+			/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
+				/*line multiply_vector.go:89:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3320:1*/
 			}
-//line multiply_vector.go:91:40000
-			t122 := sum
-//line multiply_vector.go:92:40000
-			t15 := row
-//line multiply_vector.go:91:40000
-			_ = y[t15]
-//line multiply_vector.go:91:40000
-			t16 := &y[t15]
-//line multiply_vector.go:91:40000
-			result03 := scaled[float32](alpha, t122, beta, t16)
-//line multiply_vector.go:91:40000
-			y[row] = result03
-//line multiply_vector.go:92:40000
+			/*line multiply_vector.go:91:40000*/ t122 := sum
+			/*line multiply_vector.go:92:40000*/ t15 := row
+			/*line multiply_vector.go:91:40000*/ _ = y[t15]
+			/*line multiply_vector.go:91:40000*/ t16 := &y[t15]
+			/*line multiply_vector.go:91:40000*/ result03 := scaled[T](alpha, t122, beta, t16)
+			/*line multiply_vector.go:91:40000*/ y[row] = result03 /*line quern_gen.go:3327:1*/
 		}
 //line multiply_vector.go:93:40000
-		var sum2 float32
-//line multiply_vector.go:94
-		for ; k < end; k++ {
+		var sum2 T
+		/*line multiply_vector.go:94*/ for ; k < end; k++ {
 			sum2 += value[k] * x[index[k]]
 		}
 		_ = rows[p]
-//line multiply_vector.go:97
-		_ = carry[p]
+		/*line multiply_vector.go:97*/ _ = carry[p]
 		t222 := int32(last)
 		t23 := sum2
-//line multiply_vector.go:97
-		rows[p] = t222
-//line multiply_vector.go:97
-		carry[p] = t23
-	}
+		/*line multiply_vector.go:97*/ rows[p] = t222
+		/*line multiply_vector.go:97*/ carry[p] = t23
+	} /*line quern_gen.go:3340:1*/
 }
 
-//line quern_gen.go:8267:1
-func quernPlainMulParts_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[int32](r, 8), host.Slice[float64](r, 9)
-	host.Plain(r, func(t kernel.Thread) { quern_mulParts_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
-}
-
-func quernHostMulParts_float64(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	alpha := host.Value[float64](r, 1)
-	beta := host.Value[float64](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	value := host.Slice[float64](r, 5)
-	x := host.Slice[float64](r, 6)
-	y := host.Slice[float64](r, 7)
-	rows := host.Slice[int32](r, 8)
-	carry := host.Slice[float64](r, 9)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	n := len(y)
-	t3 := len(value)
-	t8 := len(value)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulParts_float64(r, base, carry, rows, steps, n, value, t3, start, t8, x, index, y, alpha, beta, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1MulParts_float64(r *host.Run, base int, carry []float64, rows []int32, steps, n int, value []float64, t3 int, start []int32, t8 int, x []float64, index []int32, y []float64, alpha, beta float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(carry)-base, len(rows)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(rows)-base && count <= len(carry)-base {
-			row2 := rows[base:][:count]
-			row3 := carry[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				p := base + threadX
-				t12 := min(p*steps, n+len(value))
-				t1 := max(0, t12-t3)
-				t2 := min(t12, n)
-				t6 := min((p+1)*steps, n+len(value))
-				t13 := max(0, t6-t8)
-				t22 := min(t6, n)
-//line multiply_vector.go:59:40000
-				low := t1
-//line multiply_vector.go:60:40000
-				for high := t2; low < high; {
-//line multiply_vector.go:61:40000
-					if r.Halted() {
-//line multiply_vector.go:60:40000
-						r.Halt()
-//line multiply_vector.go:61:40000
-					}
-//line multiply_vector.go:61:40000
-					mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-					if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:40000
-						low = mid + 1
-//line multiply_vector.go:64:40000
-					} else {
-//line multiply_vector.go:65:40000
-						high = mid
-//line multiply_vector.go:66:40000
-					}
-//line multiply_vector.go:67:40000
-				}
-//line multiply_vector.go:68:40000
-				result0 := low
-//line multiply_vector.go:81:40000
-				row := result0
-//line multiply_vector.go:82:40000
-				k := min(p*steps, n+len(value)) - row
-//line multiply_vector.go:59:40000
-				low2 := t13
-//line multiply_vector.go:60:40000
-				for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:40000
-					if r.Halted() {
-//line multiply_vector.go:60:40000
-						r.Halt()
-//line multiply_vector.go:61:40000
-					}
-//line multiply_vector.go:61:40000
-					mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:40000
-					if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:40000
-						low2 = mid2 + 1
-//line multiply_vector.go:64:40000
-					} else {
-//line multiply_vector.go:65:40000
-						high2 = mid2
-//line multiply_vector.go:66:40000
-					}
-//line multiply_vector.go:67:40000
-				}
-//line multiply_vector.go:68:40000
-				result02 := low2
-//line multiply_vector.go:83:40000
-				last := result02
-//line multiply_vector.go:84:40000
-				end := min((p+1)*steps, n+len(value)) - last
-//line multiply_vector.go:85:40000
-				for ; row < last; row++ {
-//line multiply_vector.go:86:40000
-					if r.Halted() {
-//line multiply_vector.go:85:40000
-						r.Halt()
-//line multiply_vector.go:86:40000
-					}
-//line multiply_vector.go:86:40000
-					var sum float64
-//line multiply_vector.go:88:40000
-					for stop := int(start[row+1]); k < stop; k++ {
-//line multiply_vector.go:89:40000
-						sum += value[k] * x[index[k]]
-//line multiply_vector.go:90:40000
-					}
-//line multiply_vector.go:91:40000
-					t122 := sum
-//line multiply_vector.go:92:40000
-					t15 := row
-//line multiply_vector.go:91:40000
-					_ = y[t15]
-//line multiply_vector.go:91:40000
-					t16 := &y[t15]
-//line multiply_vector.go:91:40000
-					result03 := scaled[float64](alpha, t122, beta, t16)
-//line multiply_vector.go:91:40000
-					y[row] = result03
-//line multiply_vector.go:92:40000
-				}
-//line multiply_vector.go:93:40000
-				var sum2 float64
-//line multiply_vector.go:94
-				for ; k < end; k++ {
-					sum2 += value[k] * x[index[k]]
-				}
-				_ = row2[threadX]
-//line multiply_vector.go:97
-				_ = row3[threadX]
-				t222 := int32(last)
-				t23 := sum2
-				row2[threadX] = t222
-				row3[threadX] = t23
-			}
-			return
-		}
-	}
-	for threadX := range width {
-//line multiply_vector.go:107:40000
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:108:40000
-		p := base + threadX
-//line multiply_vector.go:109:40000
-		t12 := min(p*steps, n+len(value))
-//line multiply_vector.go:77:40000
-		if p >= len(carry) || p >= len(rows) {
-//line multiply_vector.go:78:40000
-			continue
-//line multiply_vector.go:79:40000
-		}
-//line multiply_vector.go:59:40000
-		t1 := max(0, t12-t3)
-//line multiply_vector.go:60:40000
-		t2 := min(t12, n)
-//line multiply_vector.go:61:40000
-		low := t1
-//line multiply_vector.go:60:40000
-		for high := t2; low < high; {
-//line multiply_vector.go:61:40000
-			if r.Halted() {
-//line multiply_vector.go:60:40000
-				r.Halt()
-//line multiply_vector.go:61:40000
-			}
-//line multiply_vector.go:61:40000
-			mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-			if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:40000
-				low = mid + 1
-//line multiply_vector.go:64:40000
-			} else {
-//line multiply_vector.go:65:40000
-				high = mid
-//line multiply_vector.go:66:40000
-			}
-//line multiply_vector.go:67:40000
-		}
-//line multiply_vector.go:68:40000
-		result0 := low
-//line multiply_vector.go:81:40000
-		row := result0
-//line multiply_vector.go:82:40000
-		k := min(p*steps, n+len(value)) - row
-//line multiply_vector.go:83:40000
-		t6 := min((p+1)*steps, n+len(value))
-//line multiply_vector.go:59:40000
-		t13 := max(0, t6-t8)
-//line multiply_vector.go:60:40000
-		t22 := min(t6, n)
-//line multiply_vector.go:61:40000
-		low2 := t13
-//line multiply_vector.go:60:40000
-		for high2 := t22; low2 < high2; {
-//line multiply_vector.go:61:40000
-			if r.Halted() {
-//line multiply_vector.go:60:40000
-				r.Halt()
-//line multiply_vector.go:61:40000
-			}
-//line multiply_vector.go:61:40000
-			mid2 := (low2 + high2) / 2
-//line multiply_vector.go:62:40000
-			if int(start[mid2+1]) < t6-mid2 {
-//line multiply_vector.go:63:40000
-				low2 = mid2 + 1
-//line multiply_vector.go:64:40000
-			} else {
-//line multiply_vector.go:65:40000
-				high2 = mid2
-//line multiply_vector.go:66:40000
-			}
-//line multiply_vector.go:67:40000
-		}
-//line multiply_vector.go:68:40000
-		result02 := low2
-//line multiply_vector.go:83:40000
-		last := result02
-//line multiply_vector.go:84:40000
-		end := min((p+1)*steps, n+len(value)) - last
-//line multiply_vector.go:85:40000
-		for ; row < last; row++ {
-//line multiply_vector.go:86:40000
-			if r.Halted() {
-//line multiply_vector.go:85:40000
-				r.Halt()
-//line multiply_vector.go:86:40000
-			}
-//line multiply_vector.go:86:40000
-			var sum float64
-//line multiply_vector.go:88:40000
-			for stop := int(start[row+1]); k < stop; k++ {
-//line multiply_vector.go:89:40000
-				sum += value[k] * x[index[k]]
-//line multiply_vector.go:90:40000
-			}
-//line multiply_vector.go:91:40000
-			t122 := sum
-//line multiply_vector.go:92:40000
-			t15 := row
-//line multiply_vector.go:91:40000
-			_ = y[t15]
-//line multiply_vector.go:91:40000
-			t16 := &y[t15]
-//line multiply_vector.go:91:40000
-			result03 := scaled[float64](alpha, t122, beta, t16)
-//line multiply_vector.go:91:40000
-			y[row] = result03
-//line multiply_vector.go:92:40000
-		}
-//line multiply_vector.go:93:40000
-		var sum2 float64
-//line multiply_vector.go:94
-		for ; k < end; k++ {
-			sum2 += value[k] * x[index[k]]
-		}
-		_ = rows[p]
-//line multiply_vector.go:97
-		_ = carry[p]
-		t222 := int32(last)
-		t23 := sum2
-//line multiply_vector.go:97
-		rows[p] = t222
-//line multiply_vector.go:97
-		carry[p] = t23
-	}
-}
-
-//line quern_gen.go:8559:1
 func quernPlainMergeBounds(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_mergeBounds(t, v0, v1, v2, v3) })
@@ -8582,7 +3366,7 @@ func quernHostMergeBounds(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows, entries int, start []int32, width int) {
+func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entries int, start []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(bounds)-base, width)
 		if count <= 0 {
@@ -8596,107 +3380,66 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows, entries i
 				t12 := min(p*1024, rows+entries)
 				t1 := max(0, t12-entries)
 				t2 := min(t12, rows)
-//line multiply_vector.go:59:40000
-				low := t1
-//line multiply_vector.go:60:40000
-				for high := t2; low < high; {
-//line multiply_vector.go:61:40000
-					if r.Halted() {
-//line multiply_vector.go:60:40000
-						r.Halt()
-//line multiply_vector.go:61:40000
+				/*line multiply_vector.go:59:40000*/ low := t1
+				/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+						/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3386:1*/
 					}
-//line multiply_vector.go:61:40000
-					mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-					if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:40000
-						low = mid + 1
+					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
+					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+						/*line multiply_vector.go:63:40000*/ low = mid + 1
 //line multiply_vector.go:64:40000
 					} else {
-//line multiply_vector.go:65:40000
-						high = mid
-//line multiply_vector.go:66:40000
+						/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3393:1*/
 					}
-//line multiply_vector.go:67:40000
 				}
-//line multiply_vector.go:68:40000
-				result0 := low
-//line multiply_vector.go:113:40000
-				row[threadX] = int32(result0)
-//line multiply_vector.go:114:40000
+				/*line multiply_vector.go:68:40000*/ result0 := low
+				/*line multiply_vector.go:113:40000*/ row[threadX] = int32(result0) /*line quern_gen.go:3397:1*/
 			}
-//line multiply_vector.go:115:40000
-			return
-//line multiply_vector.go:116:40000
+			/*line multiply_vector.go:115:40000*/ return /*line quern_gen.go:3399:1*/
 		}
-//line multiply_vector.go:117:40000
 	}
-//line multiply_vector.go:118:40000
-	for threadX := range width {
-//line multiply_vector.go:119:40000
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:120:40000
-		p := base + threadX
-//line multiply_vector.go:121:40000
-		t12 := min(p*1024, rows+entries)
-//line multiply_vector.go:112:40000
-		if p < len(bounds) {
-//line multiply_vector.go:59:40000
-			t1 := max(0, t12-entries)
-//line multiply_vector.go:60:40000
-			t2 := min(t12, rows)
-//line multiply_vector.go:61:40000
-			low := t1
-//line multiply_vector.go:60:40000
-			for high := t2; low < high; {
-//line multiply_vector.go:61:40000
-				if r.Halted() {
-//line multiply_vector.go:60:40000
-					r.Halt()
-//line multiply_vector.go:61:40000
+	/*line multiply_vector.go:118:40000*/ for threadX := range width {
+		/*line multiply_vector.go:119:40000*/ r.ThreadIdx.X = threadX
+		/*line multiply_vector.go:120:40000*/ p := base + threadX
+		/*line multiply_vector.go:121:40000*/ t12 := min(p*1024, rows+entries)
+		/*line multiply_vector.go:112:40000*/ if p < len(bounds) {
+			/*line multiply_vector.go:59:40000*/ t1 := max(0, t12-entries)
+			/*line multiply_vector.go:60:40000*/ t2 := min(t12, rows)
+			/*line multiply_vector.go:61:40000*/ low := t1
+			/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+				/*line multiply_vector.go:61:40000*/ if r.Halted() {
+					/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3412:1*/
 				}
-//line multiply_vector.go:61:40000
-				mid := (low + high) / 2
-//line multiply_vector.go:62:40000
-				if int(start[mid+1]) < t12-mid {
-//line multiply_vector.go:63:40000
-					low = mid + 1
+				/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
+				/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+					/*line multiply_vector.go:63:40000*/ low = mid + 1
 //line multiply_vector.go:64:40000
 				} else {
-//line multiply_vector.go:65:40000
-					high = mid
-//line multiply_vector.go:66:40000
+					/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3419:1*/
 				}
-//line multiply_vector.go:67:40000
 			}
-//line multiply_vector.go:68:40000
-			result0 := low
-//line multiply_vector.go:113:40000
-			bounds[p] = int32(result0)
-//line multiply_vector.go:114:40000
+			/*line multiply_vector.go:68:40000*/ result0 := low
+			/*line multiply_vector.go:113:40000*/ bounds[p] = int32(result0) /*line quern_gen.go:3423:1*/
 		}
-//line multiply_vector.go:115:40000
 	}
-//line multiply_vector.go:116:40000
 }
 
-//line quern_gen.go:8685:1
-func quernPlainMulMerge_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+func quernPlainMulMerge[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[T](r, 0), host.Value[T](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8)
+	host.Plain(r, func(t kernel.Thread) { mulMerge[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
-func quernHostMulMerge_float32(r *host.Run) {
-	alpha := host.Value[float32](r, 0)
-	beta := host.Value[float32](r, 1)
+func quernHostMulMerge[T float32 | float64](r *host.Run) {
+	alpha := host.Value[T](r, 0)
+	beta := host.Value[T](r, 1)
 	start := host.Slice[int32](r, 2)
 	index := host.Slice[int32](r, 3)
-	value := host.Slice[float32](r, 4)
-	x := host.Slice[float32](r, 5)
-	y := host.Slice[float32](r, 6)
+	value := host.Slice[T](r, 4)
+	x := host.Slice[T](r, 5)
+	y := host.Slice[T](r, 6)
 	bounds := host.Slice[int32](r, 7)
-	carry := host.Slice[float32](r, 8)
+	carry := host.Slice[T](r, 8)
 	var t2 int
 	var t3 int
 	var row0 int
@@ -8706,83 +3449,75 @@ func quernHostMulMerge_float32(r *host.Run) {
 	var t5 int
 	var k0 int
 	var k1 int
-	products := host.Shared[[1024]float32](r, 0)
+	products := host.Shared[[1024]T](r, 0)
 	ends := host.Shared[[1025]int32](r, 1)
 	var t7 int
 	var count int
 	var d int
-	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	heads := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
+	heads := host.Scratch[T](r, 1, r.BlockDim.Count())
 	dones := host.Scratch[int](r, 2, r.BlockDim.Count())
 	wholes := host.Scratch[bool](r, 3, r.BlockDim.Count())
 	var t23 int
-	t22s := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	shuffleUps := host.Scratch[float32](r, 5, r.BlockDim.Count())
+	t22s := host.Scratch[T](r, 4, r.BlockDim.Count())
+	shuffleUps := host.Scratch[T](r, 5, r.BlockDim.Count())
 	var t27 int
-	t25s := host.Scratch[float32](r, 6, r.BlockDim.Count())
+	t25s := host.Scratch[T](r, 6, r.BlockDim.Count())
 	t26s := host.Scratch[bool](r, 7, r.BlockDim.Count())
 	shuffleUps2 := host.Scratch[bool](r, 8, r.BlockDim.Count())
-	t38s := host.Scratch[float32](r, 9, r.BlockDim.Count())
-	warpSums := host.Shared[[4]float32](r, 2)
+	t38s := host.Scratch[T](r, 9, r.BlockDim.Count())
+	warpSums := host.Shared[[4]T](r, 2)
 	warpWhole := host.Shared[[4]bool](r, 3)
-	shuffleUps3 := host.Scratch[float32](r, 10, r.BlockDim.Count())
-	t40s := host.Scratch[float32](r, 11, r.BlockDim.Count())
+	shuffleUps3 := host.Scratch[T](r, 10, r.BlockDim.Count())
+	t40s := host.Scratch[T](r, 11, r.BlockDim.Count())
 	t41s := host.Scratch[bool](r, 12, r.BlockDim.Count())
 	shuffleUps4 := host.Scratch[bool](r, 13, r.BlockDim.Count())
-	befores := host.Scratch[float32](r, 14, r.BlockDim.Count())
+	befores := host.Scratch[T](r, 14, r.BlockDim.Count())
 	beforeWholes := host.Scratch[bool](r, 15, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := min(blockX*1024, t1+len(value))
 		last := min(first+1024, t1+len(value))
 		t6 := last - first
-//line multiply_vector.go:129
-		if blockX+1 >= len(bounds) || blockX >= len(carry) {
+		/*line multiply_vector.go:129*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
 			continue
 		}
 		r.ThreadIdx = kernel.Dim3{}
-//line multiply_vector.go:134
-		t2 = int(bounds[blockX])
+		/*line multiply_vector.go:134*/ t2 = int(bounds[blockX])
 		r.ThreadIdx = kernel.Dim3{}
-//line multiply_vector.go:134
-		t3 = int(bounds[blockX+1])
+		/*line multiply_vector.go:134*/ t3 = int(bounds[blockX+1])
 		row0 = t2
 		row1 = t3
-//line multiply_vector.go:135
-		t4 = first - row0
+		/*line multiply_vector.go:135*/ t4 = first - row0
 		t5 = last - row1
 		k0 = t4
 		k1 = t5
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulMerge_float32(r, k1, k0, products, value, x, index, row1, row0, ends, start)
+				quernRow1MulMerge[T](r, k1, k0, products, value, x, index, row1, row0, ends, start)
 			}
 		}
-//line multiply_vector.go:148
-		t7 = row1 - row0
+		/*line multiply_vector.go:148*/ t7 = row1 - row0
 		count = t7
-//line multiply_vector.go:180
-		d = 1
+		/*line multiply_vector.go:180*/ d = 1
 		start2 := k0 - k1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 128
-				quernRow2MulMerge_float32(r, sums, first2, heads, dones, wholes, start2, t6, count, ends, products, row0, y, alpha, beta)
+				quernRow2MulMerge[T](r, sums, first2, heads, dones, wholes, start2, t6, count, ends, products, row0, y, alpha, beta)
 			}
 		}
 		for ; d < 32; d *= 2 {
 			if r.Halted() {
-//line multiply_vector.go:180
-				r.Halt()
+				/*line multiply_vector.go:180*/ r.Halt()
 			}
-//line multiply_vector.go:181
-			t23 = d
+			/*line multiply_vector.go:181*/ t23 = d
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first3 := (threadZ*1 + threadY) * 128
-					quernRow3MulMerge_float32(r, sums, first3, t22s)
+					quernRow3MulMerge[T](r, sums, first3, t22s)
 				}
 			}
 			host.ShuffleUp(shuffleUps, t22s, t23)
@@ -8790,14 +3525,14 @@ func quernHostMulMerge_float32(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 128
-					quernRow4MulMerge_float32(r, wholes, first4, shuffleUps, t25s, t26s)
+					quernRow4MulMerge[T](r, wholes, first4, shuffleUps, t25s, t26s)
 				}
 			}
 			host.ShuffleUp(shuffleUps2, t26s, t27)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 128
-					quernRow5MulMerge_float32(r, sums, first5, wholes, t25s, shuffleUps2, d)
+					quernRow5MulMerge[T](r, sums, first5, wholes, t25s, shuffleUps2, d)
 				}
 			}
 		}
@@ -8805,41 +3540,38 @@ func quernHostMulMerge_float32(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 128
-				quernRow6MulMerge_float32(r, sums, first6, wholes, t38s, warpSums, warpWhole)
+				quernRow6MulMerge[T](r, sums, first6, wholes, t38s, warpSums, warpWhole)
 			}
 		}
-//line multiply_vector.go:189
-		host.ShuffleUp(shuffleUps3, t38s, 1)
+		/*line multiply_vector.go:189*/ host.ShuffleUp(shuffleUps3, t38s, 1)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 128
-				quernRow7MulMerge_float32(r, wholes, first7, shuffleUps3, t40s, t41s)
+				quernRow7MulMerge[T](r, wholes, first7, shuffleUps3, t40s, t41s)
 			}
 		}
 		host.ShuffleUp(shuffleUps4, t41s, 1)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 128
-				quernRow8MulMerge_float32(r, t40s, first8, shuffleUps4, befores, beforeWholes)
+				quernRow8MulMerge[T](r, t40s, first8, shuffleUps4, befores, beforeWholes)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 128
-				quernRow9MulMerge_float32(r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
+				quernRow9MulMerge[T](r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-	}
+	} /*line quern_gen.go:3567:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8838:1
-func quernRow1MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32, value, x []float32, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
+func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, products *[1024]T, value []T, x []T, index []int32, row1 int, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:136
-		for k := threadX; k < k1-k0 && k < 1024; k += 128 {
+		/*line multiply_vector.go:136*/ for k := threadX; k < k1-k0 && k < 1024; k += 128 {
 			products[k] = value[k0+k] * x[index[k0+k]]
 		}
 		for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
@@ -8848,31 +3580,26 @@ func quernRow1MulMerge_float32(r *host.Run, k1, k0 int, products *[1024]float32,
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	}
+	} /*line quern_gen.go:3583:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8856:1
-func quernRow2MulMerge_float32(r *host.Run, sums []float32, first2 int, heads []float32, dones []int, wholes []bool, start2, t6, count int, ends *[1025]int32, products *[1024]float32, row0 int, y []float32, alpha, beta float32) {
-	sumRow := (*[128]float32)(sums[first2:])
-	headRow := (*[128]float32)(heads[first2:])
+func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, heads []T, dones []int, wholes []bool, start2 int, t6 int, count int, ends *[1025]int32, products *[1024]T, row0 int, y []T, alpha T, beta T) {
+	sumRow := (*[128]T)(sums[first2:])
+	headRow := (*[128]T)(heads[first2:])
 	doneRow := (*[128]int)(dones[first2:])
 	wholeRow := (*[128]bool)(wholes[first2:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		d2 := min(threadX*8, t6)
-//line multiply_vector.go:150
-		t8 := max(0, start2+d2)
+		/*line multiply_vector.go:150*/ t8 := max(0, start2+d2)
 		t9 := min(d2, count)
 		low := t8
-//line multiply_vector.go:151
-		for high := t9; low < high; {
+		/*line multiply_vector.go:151*/ for high := t9; low < high; {
 			if r.Halted() {
-//line multiply_vector.go:151
-				r.Halt()
+				/*line multiply_vector.go:151*/ r.Halt()
 			}
-//line multiply_vector.go:152
-			mid := (low + high) / 2
+			/*line multiply_vector.go:152*/ mid := (low + high) / 2
 			if int(ends[mid]) < d2-mid {
 				low = mid + 1
 			} else {
@@ -8884,10 +3611,9 @@ func quernRow2MulMerge_float32(r *host.Run, sums []float32, first2 int, heads []
 		row := t10
 		k2 := t11
 //line multiply_vector.go:160
-		var sum float32
-		var head float32
-//line multiply_vector.go:161
-		done := -1
+		var sum T
+		var head T
+		/*line multiply_vector.go:161*/ done := -1
 		for s := 0; s < 8 && d2+s < t6; s++ {
 			if k2 < int(ends[row]) {
 				sum += products[k2]
@@ -8900,70 +3626,57 @@ func quernRow2MulMerge_float32(r *host.Run, sums []float32, first2 int, heads []
 				done = t12
 				head = t13
 			} else {
-//line multiply_vector.go:171
-				t15 := sum
+				/*line multiply_vector.go:171*/ t15 := sum
 				t18 := row0 + row
-//line multiply_vector.go:171
-				_ = y[t18]
-//line multiply_vector.go:171
-				t19 := &y[t18]
-//line multiply_vector.go:171
-				result0 := scaled[float32](alpha, t15, beta, t19)
-//line multiply_vector.go:171
-				y[row0+row] = result0
+				/*line multiply_vector.go:171*/ _ = y[t18]
+				/*line multiply_vector.go:171*/ t19 := &y[t18]
+				/*line multiply_vector.go:171*/ result0 := scaled[T](alpha, t15, beta, t19)
+				/*line multiply_vector.go:171*/ y[row0+row] = result0
 			}
 			sum = 0
 			row++
 		}
-//line multiply_vector.go:178
-		whole := done >= 0
+		/*line multiply_vector.go:178*/ whole := done >= 0
 		sumRow[threadX] = sum
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	}
+	} /*line quern_gen.go:3644:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8929:1
-func quernRow3MulMerge_float32(r *host.Run, sums []float32, first3 int, t22s []float32) {
-	sumRow := (*[128]float32)(sums[first3:])
-	t22Row := (*[128]float32)(t22s[first3:])
-//line multiply_vector.go:181
-	copy(t22Row[:], sumRow[:])
+func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, t22s []T) {
+	sumRow := (*[128]T)(sums[first3:])
+	t22Row := (*[128]T)(t22s[first3:])
+	/*line multiply_vector.go:181*/ copy(t22Row[:], sumRow[:]) /*line quern_gen.go:3651:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8938:1
-func quernRow4MulMerge_float32(r *host.Run, wholes []bool, first4 int, shuffleUps, t25s []float32, t26s []bool) {
+func quernRow4MulMerge[T float32 | float64](r *host.Run, wholes []bool, first4 int, shuffleUps []T, t25s []T, t26s []bool) {
 	wholeRow := (*[128]bool)(wholes[first4:])
-	shuffleUpRow := (*[128]float32)(shuffleUps[first4:])
-	t25Row := (*[128]float32)(t25s[first4:])
+	shuffleUpRow := (*[128]T)(shuffleUps[first4:])
+	t25Row := (*[128]T)(t25s[first4:])
 	t26Row := (*[128]bool)(t26s[first4:])
-//line multiply_vector.go:181
-	copy(t25Row[:], shuffleUpRow[:])
-	copy(t26Row[:], wholeRow[:])
+	/*line multiply_vector.go:181*/ copy(t25Row[:], shuffleUpRow[:])
+	copy(t26Row[:], wholeRow[:]) /*line quern_gen.go:3661:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8950:1
-func quernRow5MulMerge_float32(r *host.Run, sums []float32, first5 int, wholes []bool, t25s []float32, shuffleUps2 []bool, d int) {
-	sumRow := (*[128]float32)(sums[first5:])
+func quernRow5MulMerge[T float32 | float64](r *host.Run, sums []T, first5 int, wholes []bool, t25s []T, shuffleUps2 []bool, d int) {
+	sumRow := (*[128]T)(sums[first5:])
 	wholeRow := (*[128]bool)(wholes[first5:])
-	t25Row := (*[128]float32)(t25s[first5:])
+	t25Row := (*[128]T)(t25s[first5:])
 	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
 	for threadX := range 128 {
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
 		t25 := t25Row[threadX]
 		shuffleUp := shuffleUpRow2[threadX]
-		lane := threadX & 31
-//line multiply_vector.go:181
-		t29 := shuffleUp
+		lane := (threadX + first5) & 31
+		/*line multiply_vector.go:181*/ t29 := shuffleUp
 		s2 := t25
 		w := t29
-//line multiply_vector.go:182
-		if lane >= d && !whole {
+		/*line multiply_vector.go:182*/ if lane >= d && !whole {
 			t30 := sum + s2
 			t31 := w
 			sum = t30
@@ -8971,83 +3684,72 @@ func quernRow5MulMerge_float32(r *host.Run, sums []float32, first5 int, wholes [
 		}
 		sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	}
+	} /*line quern_gen.go:3687:1*/
 }
 
 //go:noinline
-//line quern_gen.go:8979:1
-func quernRow6MulMerge_float32(r *host.Run, sums []float32, first6 int, wholes []bool, t38s []float32, warpSums *[4]float32, warpWhole *[4]bool) {
-	sumRow := (*[128]float32)(sums[first6:])
+func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, wholes []bool, t38s []T, warpSums *[4]T, warpWhole *[4]bool) {
+	sumRow := (*[128]T)(sums[first6:])
 	wholeRow := (*[128]bool)(wholes[first6:])
-	t38Row := (*[128]float32)(t38s[first6:])
+	t38Row := (*[128]T)(t38s[first6:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
-		lane := threadX & 31
+		lane := (threadX + first6) & 31
 		t21 := threadX / 32
-//line multiply_vector.go:186
-		if lane == 31 {
+		/*line multiply_vector.go:186*/ if lane == 31 {
 			_ = warpSums[t21]
-//line multiply_vector.go:187
-			_ = warpWhole[t21]
+			/*line multiply_vector.go:187*/ _ = warpWhole[t21]
 			t36 := sum
 			t37 := whole
-//line multiply_vector.go:187
-			warpSums[t21] = t36
-//line multiply_vector.go:187
-			warpWhole[t21] = t37
+			/*line multiply_vector.go:187*/ warpSums[t21] = t36
+			/*line multiply_vector.go:187*/ warpWhole[t21] = t37
 		}
 		t38 := sum
 		t38Row[threadX] = t38
-	}
+	} /*line quern_gen.go:3711:1*/
 }
 
 //go:noinline
-//line quern_gen.go:9008:1
-func quernRow7MulMerge_float32(r *host.Run, wholes []bool, first7 int, shuffleUps3, t40s []float32, t41s []bool) {
+func quernRow7MulMerge[T float32 | float64](r *host.Run, wholes []bool, first7 int, shuffleUps3 []T, t40s []T, t41s []bool) {
 	wholeRow := (*[128]bool)(wholes[first7:])
-	shuffleUpRow3 := (*[128]float32)(shuffleUps3[first7:])
-	t40Row := (*[128]float32)(t40s[first7:])
+	shuffleUpRow3 := (*[128]T)(shuffleUps3[first7:])
+	t40Row := (*[128]T)(t40s[first7:])
 	t41Row := (*[128]bool)(t41s[first7:])
-//line multiply_vector.go:189
-	copy(t40Row[:], shuffleUpRow3[:])
-	copy(t41Row[:], wholeRow[:])
+	/*line multiply_vector.go:189*/ copy(t40Row[:], shuffleUpRow3[:])
+	copy(t41Row[:], wholeRow[:]) /*line quern_gen.go:3721:1*/
 }
 
 //go:noinline
-//line quern_gen.go:9020:1
-func quernRow8MulMerge_float32(r *host.Run, t40s []float32, first8 int, shuffleUps4 []bool, befores []float32, beforeWholes []bool) {
-	t40Row := (*[128]float32)(t40s[first8:])
+func quernRow8MulMerge[T float32 | float64](r *host.Run, t40s []T, first8 int, shuffleUps4 []bool, befores []T, beforeWholes []bool) {
+	t40Row := (*[128]T)(t40s[first8:])
 	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
-	beforeRow := (*[128]float32)(befores[first8:])
+	beforeRow := (*[128]T)(befores[first8:])
 	beforeWholeRow := (*[128]bool)(beforeWholes[first8:])
 	for threadX := range 128 {
 		t40 := t40Row[threadX]
 		shuffleUp2 := shuffleUpRow4[threadX]
-		lane := threadX & 31
-//line multiply_vector.go:189
-		t43 := shuffleUp2
+		lane := (threadX + first8) & 31
+		/*line multiply_vector.go:189*/ t43 := shuffleUp2
 		before := t40
 		beforeWhole := t43
-//line multiply_vector.go:190
-		if lane == 0 {
+		/*line multiply_vector.go:190*/ if lane == 0 {
 			before = 0
 			beforeWhole = false
 		}
 		beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	}
+	} /*line quern_gen.go:3743:1*/
 }
 
 //go:noinline
-//line quern_gen.go:9045:1
-func quernRow9MulMerge_float32(r *host.Run, sums []float32, first9 int, heads []float32, dones []int, wholes []bool, befores []float32, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]float32, row0 int, y []float32, alpha, beta float32, carry []float32, blockX int) {
-	sumRow := (*[128]float32)(sums[first9:])
-	headRow := (*[128]float32)(heads[first9:])
+func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, heads []T, dones []int, wholes []bool, befores []T, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]T, row0 int, y []T, alpha T, beta T, carry []T, blockX int) {
+	sumRow := (*[128]T)(sums[first9:])
+	headRow := (*[128]T)(heads[first9:])
 	doneRow := (*[128]int)(dones[first9:])
 	wholeRow := (*[128]bool)(wholes[first9:])
-	beforeRow := (*[128]float32)(befores[first9:])
+	beforeRow := (*[128]T)(befores[first9:])
 	beforeWholeRow := (*[128]bool)(beforeWholes[first9:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -9059,7 +3761,7 @@ func quernRow9MulMerge_float32(r *host.Run, sums []float32, first9 int, heads []
 		beforeWhole := beforeWholeRow[threadX]
 		t21 := threadX / 32
 //line multiply_vector.go:194
-		var carried float32
+		var carried T
 		for w2 := 0; w2 < 4; w2++ {
 			if w2 < t21 {
 				if warpWhole[w2] {
@@ -9074,14 +3776,10 @@ func quernRow9MulMerge_float32(r *host.Run, sums []float32, first9 int, heads []
 			}
 			t45 := head + before
 			t48 := row0 + done
-//line multiply_vector.go:207
-			_ = y[t48]
-//line multiply_vector.go:207
-			t49 := &y[t48]
-//line multiply_vector.go:207
-			result02 := scaled[float32](alpha, t45, beta, t49)
-//line multiply_vector.go:207
-			y[row0+done] = result02
+			/*line multiply_vector.go:207*/ _ = y[t48]
+			/*line multiply_vector.go:207*/ t49 := &y[t48]
+			/*line multiply_vector.go:207*/ result02 := scaled[T](alpha, t45, beta, t49)
+			/*line multiply_vector.go:207*/ y[row0+done] = result02
 		}
 		if threadX == 127 {
 			if !whole {
@@ -9089,431 +3787,19 @@ func quernRow9MulMerge_float32(r *host.Run, sums []float32, first9 int, heads []
 			}
 			carry[blockX] = sum
 		}
-	}
+	} /*line quern_gen.go:3790:1*/
 }
 
-//line quern_gen.go:9096:1
-func quernPlainMulMerge_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8)
-	host.Plain(r, func(t kernel.Thread) { quern_mulMerge_float64(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+func quernPlainAddCarries[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[T](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { addCarries[T](t, v0, v1, v2, v3) })
 }
 
-func quernHostMulMerge_float64(r *host.Run) {
-	alpha := host.Value[float64](r, 0)
-	beta := host.Value[float64](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[float64](r, 4)
-	x := host.Slice[float64](r, 5)
-	y := host.Slice[float64](r, 6)
-	bounds := host.Slice[int32](r, 7)
-	carry := host.Slice[float64](r, 8)
-	var t2 int
-	var t3 int
-	var row0 int
-	var row1 int
-	var t4 int
-	t1 := len(y)
-	var t5 int
-	var k0 int
-	var k1 int
-	products := host.Shared[[1024]float64](r, 0)
-	ends := host.Shared[[1025]int32](r, 1)
-	var t7 int
-	var count int
-	var d int
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	heads := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	dones := host.Scratch[int](r, 2, r.BlockDim.Count())
-	wholes := host.Scratch[bool](r, 3, r.BlockDim.Count())
-	var t23 int
-	t22s := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	shuffleUps := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	var t27 int
-	t25s := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	t26s := host.Scratch[bool](r, 7, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[bool](r, 8, r.BlockDim.Count())
-	t38s := host.Scratch[float64](r, 9, r.BlockDim.Count())
-	warpSums := host.Shared[[4]float64](r, 2)
-	warpWhole := host.Shared[[4]bool](r, 3)
-	shuffleUps3 := host.Scratch[float64](r, 10, r.BlockDim.Count())
-	t40s := host.Scratch[float64](r, 11, r.BlockDim.Count())
-	t41s := host.Scratch[bool](r, 12, r.BlockDim.Count())
-	shuffleUps4 := host.Scratch[bool](r, 13, r.BlockDim.Count())
-	befores := host.Scratch[float64](r, 14, r.BlockDim.Count())
-	beforeWholes := host.Scratch[bool](r, 15, r.BlockDim.Count())
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		first := min(blockX*1024, t1+len(value))
-		last := min(first+1024, t1+len(value))
-		t6 := last - first
-//line multiply_vector.go:129
-		if blockX+1 >= len(bounds) || blockX >= len(carry) {
-			continue
-		}
-		r.ThreadIdx = kernel.Dim3{}
-//line multiply_vector.go:134
-		t2 = int(bounds[blockX])
-		r.ThreadIdx = kernel.Dim3{}
-//line multiply_vector.go:134
-		t3 = int(bounds[blockX+1])
-		row0 = t2
-		row1 = t3
-//line multiply_vector.go:135
-		t4 = first - row0
-		t5 = last - row1
-		k0 = t4
-		k1 = t5
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulMerge_float64(r, k1, k0, products, value, x, index, row1, row0, ends, start)
-			}
-		}
-//line multiply_vector.go:148
-		t7 = row1 - row0
-		count = t7
-//line multiply_vector.go:180
-		d = 1
-		start2 := k0 - k1
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 128
-				quernRow2MulMerge_float64(r, sums, first2, heads, dones, wholes, start2, t6, count, ends, products, row0, y, alpha, beta)
-			}
-		}
-		for ; d < 32; d *= 2 {
-			if r.Halted() {
-//line multiply_vector.go:180
-				r.Halt()
-			}
-//line multiply_vector.go:181
-			t23 = d
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first3 := (threadZ*1 + threadY) * 128
-					quernRow3MulMerge_float64(r, sums, first3, t22s)
-				}
-			}
-			host.ShuffleUp(shuffleUps, t22s, t23)
-			t27 = d
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 128
-					quernRow4MulMerge_float64(r, wholes, first4, shuffleUps, t25s, t26s)
-				}
-			}
-			host.ShuffleUp(shuffleUps2, t26s, t27)
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 128
-					quernRow5MulMerge_float64(r, sums, first5, wholes, t25s, shuffleUps2, d)
-				}
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 128
-				quernRow6MulMerge_float64(r, sums, first6, wholes, t38s, warpSums, warpWhole)
-			}
-		}
-//line multiply_vector.go:189
-		host.ShuffleUp(shuffleUps3, t38s, 1)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first7 := (threadZ*1 + threadY) * 128
-				quernRow7MulMerge_float64(r, wholes, first7, shuffleUps3, t40s, t41s)
-			}
-		}
-		host.ShuffleUp(shuffleUps4, t41s, 1)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first8 := (threadZ*1 + threadY) * 128
-				quernRow8MulMerge_float64(r, t40s, first8, shuffleUps4, befores, beforeWholes)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 128
-				quernRow9MulMerge_float64(r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9249:1
-func quernRow1MulMerge_float64(r *host.Run, k1, k0 int, products *[1024]float64, value, x []float64, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:136
-		for k := threadX; k < k1-k0 && k < 1024; k += 128 {
-			products[k] = value[k0+k] * x[index[k0+k]]
-		}
-		for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
-			ends[r2] = int32(k1 - k0)
-			if row0+r2+1 < len(start) {
-				ends[r2] = start[row0+r2+1] - int32(k0)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9267:1
-func quernRow2MulMerge_float64(r *host.Run, sums []float64, first2 int, heads []float64, dones []int, wholes []bool, start2, t6, count int, ends *[1025]int32, products *[1024]float64, row0 int, y []float64, alpha, beta float64) {
-	sumRow := (*[128]float64)(sums[first2:])
-	headRow := (*[128]float64)(heads[first2:])
-	doneRow := (*[128]int)(dones[first2:])
-	wholeRow := (*[128]bool)(wholes[first2:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		d2 := min(threadX*8, t6)
-//line multiply_vector.go:150
-		t8 := max(0, start2+d2)
-		t9 := min(d2, count)
-		low := t8
-//line multiply_vector.go:151
-		for high := t9; low < high; {
-			if r.Halted() {
-//line multiply_vector.go:151
-				r.Halt()
-			}
-//line multiply_vector.go:152
-			mid := (low + high) / 2
-			if int(ends[mid]) < d2-mid {
-				low = mid + 1
-			} else {
-				high = mid
-			}
-		}
-		t10 := low
-		t11 := d2 - low
-		row := t10
-		k2 := t11
-//line multiply_vector.go:160
-		var sum float64
-		var head float64
-//line multiply_vector.go:161
-		done := -1
-		for s := 0; s < 8 && d2+s < t6; s++ {
-			if k2 < int(ends[row]) {
-				sum += products[k2]
-				k2++
-				continue
-			}
-			if done < 0 {
-				t12 := row
-				t13 := sum
-				done = t12
-				head = t13
-			} else {
-//line multiply_vector.go:171
-				t15 := sum
-				t18 := row0 + row
-//line multiply_vector.go:171
-				_ = y[t18]
-//line multiply_vector.go:171
-				t19 := &y[t18]
-//line multiply_vector.go:171
-				result0 := scaled[float64](alpha, t15, beta, t19)
-//line multiply_vector.go:171
-				y[row0+row] = result0
-			}
-			sum = 0
-			row++
-		}
-//line multiply_vector.go:178
-		whole := done >= 0
-		sumRow[threadX] = sum
-		headRow[threadX] = head
-		doneRow[threadX] = done
-		wholeRow[threadX] = whole
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9340:1
-func quernRow3MulMerge_float64(r *host.Run, sums []float64, first3 int, t22s []float64) {
-	sumRow := (*[128]float64)(sums[first3:])
-	t22Row := (*[128]float64)(t22s[first3:])
-//line multiply_vector.go:181
-	copy(t22Row[:], sumRow[:])
-}
-
-//go:noinline
-//line quern_gen.go:9349:1
-func quernRow4MulMerge_float64(r *host.Run, wholes []bool, first4 int, shuffleUps, t25s []float64, t26s []bool) {
-	wholeRow := (*[128]bool)(wholes[first4:])
-	shuffleUpRow := (*[128]float64)(shuffleUps[first4:])
-	t25Row := (*[128]float64)(t25s[first4:])
-	t26Row := (*[128]bool)(t26s[first4:])
-//line multiply_vector.go:181
-	copy(t25Row[:], shuffleUpRow[:])
-	copy(t26Row[:], wholeRow[:])
-}
-
-//go:noinline
-//line quern_gen.go:9361:1
-func quernRow5MulMerge_float64(r *host.Run, sums []float64, first5 int, wholes []bool, t25s []float64, shuffleUps2 []bool, d int) {
-	sumRow := (*[128]float64)(sums[first5:])
-	wholeRow := (*[128]bool)(wholes[first5:])
-	t25Row := (*[128]float64)(t25s[first5:])
-	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
-	for threadX := range 128 {
-		sum := sumRow[threadX]
-		whole := wholeRow[threadX]
-		t25 := t25Row[threadX]
-		shuffleUp := shuffleUpRow2[threadX]
-		lane := threadX & 31
-//line multiply_vector.go:181
-		t29 := shuffleUp
-		s2 := t25
-		w := t29
-//line multiply_vector.go:182
-		if lane >= d && !whole {
-			t30 := sum + s2
-			t31 := w
-			sum = t30
-			whole = t31
-		}
-		sumRow[threadX] = sum
-		wholeRow[threadX] = whole
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9390:1
-func quernRow6MulMerge_float64(r *host.Run, sums []float64, first6 int, wholes []bool, t38s []float64, warpSums *[4]float64, warpWhole *[4]bool) {
-	sumRow := (*[128]float64)(sums[first6:])
-	wholeRow := (*[128]bool)(wholes[first6:])
-	t38Row := (*[128]float64)(t38s[first6:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-		whole := wholeRow[threadX]
-		lane := threadX & 31
-		t21 := threadX / 32
-//line multiply_vector.go:186
-		if lane == 31 {
-			_ = warpSums[t21]
-//line multiply_vector.go:187
-			_ = warpWhole[t21]
-			t36 := sum
-			t37 := whole
-//line multiply_vector.go:187
-			warpSums[t21] = t36
-//line multiply_vector.go:187
-			warpWhole[t21] = t37
-		}
-		t38 := sum
-		t38Row[threadX] = t38
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9419:1
-func quernRow7MulMerge_float64(r *host.Run, wholes []bool, first7 int, shuffleUps3, t40s []float64, t41s []bool) {
-	wholeRow := (*[128]bool)(wholes[first7:])
-	shuffleUpRow3 := (*[128]float64)(shuffleUps3[first7:])
-	t40Row := (*[128]float64)(t40s[first7:])
-	t41Row := (*[128]bool)(t41s[first7:])
-//line multiply_vector.go:189
-	copy(t40Row[:], shuffleUpRow3[:])
-	copy(t41Row[:], wholeRow[:])
-}
-
-//go:noinline
-//line quern_gen.go:9431:1
-func quernRow8MulMerge_float64(r *host.Run, t40s []float64, first8 int, shuffleUps4 []bool, befores []float64, beforeWholes []bool) {
-	t40Row := (*[128]float64)(t40s[first8:])
-	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
-	beforeRow := (*[128]float64)(befores[first8:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first8:])
-	for threadX := range 128 {
-		t40 := t40Row[threadX]
-		shuffleUp2 := shuffleUpRow4[threadX]
-		lane := threadX & 31
-//line multiply_vector.go:189
-		t43 := shuffleUp2
-		before := t40
-		beforeWhole := t43
-//line multiply_vector.go:190
-		if lane == 0 {
-			before = 0
-			beforeWhole = false
-		}
-		beforeRow[threadX] = before
-		beforeWholeRow[threadX] = beforeWhole
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9456:1
-func quernRow9MulMerge_float64(r *host.Run, sums []float64, first9 int, heads []float64, dones []int, wholes []bool, befores []float64, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]float64, row0 int, y []float64, alpha, beta float64, carry []float64, blockX int) {
-	sumRow := (*[128]float64)(sums[first9:])
-	headRow := (*[128]float64)(heads[first9:])
-	doneRow := (*[128]int)(dones[first9:])
-	wholeRow := (*[128]bool)(wholes[first9:])
-	beforeRow := (*[128]float64)(befores[first9:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first9:])
-	for threadX := range 128 {
-		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-		head := headRow[threadX]
-		done := doneRow[threadX]
-		whole := wholeRow[threadX]
-		before := beforeRow[threadX]
-		beforeWhole := beforeWholeRow[threadX]
-		t21 := threadX / 32
-//line multiply_vector.go:194
-		var carried float64
-		for w2 := 0; w2 < 4; w2++ {
-			if w2 < t21 {
-				if warpWhole[w2] {
-					carried = 0
-				}
-				carried += warpSums[w2]
-			}
-		}
-		if done >= 0 {
-			if !beforeWhole {
-				before += carried
-			}
-			t45 := head + before
-			t48 := row0 + done
-//line multiply_vector.go:207
-			_ = y[t48]
-//line multiply_vector.go:207
-			t49 := &y[t48]
-//line multiply_vector.go:207
-			result02 := scaled[float64](alpha, t45, beta, t49)
-//line multiply_vector.go:207
-			y[row0+done] = result02
-		}
-		if threadX == 127 {
-			if !whole {
-				sum += carried
-			}
-			carry[blockX] = sum
-		}
-	}
-}
-
-//line quern_gen.go:9507:1
-func quernPlainAddCarries_float32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float32(t, v0, v1, v2, v3) })
-}
-
-func quernHostAddCarries_float32(r *host.Run) {
-	alpha := host.Value[float32](r, 0)
+func quernHostAddCarries[T float32 | float64](r *host.Run) {
+	alpha := host.Value[T](r, 0)
 	rows := host.Slice[int32](r, 1)
-	carry := host.Slice[float32](r, 2)
-	y := host.Slice[float32](r, 3)
+	carry := host.Slice[T](r, 2)
+	y := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -9523,113 +3809,49 @@ func quernHostAddCarries_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddCarries_float32(r, base, rows, carry, y, alpha, width)
+				quernRow1AddCarries[T](r, base, rows, carry, y, alpha, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddCarries_float32(r *host.Run, base int, rows []int32, carry, y []float32, alpha float32, width int) {
+func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int32, carry []T, y []T, alpha T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line multiply_vector.go:222
-		p := base + threadX
+		/*line multiply_vector.go:222*/ p := base + threadX
 		if p >= len(rows) || p >= len(carry) {
 			continue
 		}
 		row := rows[p]
 		if int(row) >= len(y) || p > 0 && rows[p-1] == row {
-			continue
-//line multiply_vector.go:229:40000
+			continue /*line quern_gen.go:3828:1*/
 		}
 //line multiply_vector.go:230:40000
-		var sum float32
-//line multiply_vector.go:231:40000
-		for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
-//line multiply_vector.go:232:40000
-			sum += carry[p]
-//line multiply_vector.go:233:40000
+		var sum T
+		/*line multiply_vector.go:231:40000*/ for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
+			/*line multiply_vector.go:232:40000*/ sum += carry[p] /*line quern_gen.go:3833:1*/
 		}
-//line multiply_vector.go:234:40000
-		y[row] += alpha * sum
-//line multiply_vector.go:235:40000
-	}
-//line multiply_vector.go:236
-}
-
-//line quern_gen.go:9562:1
-func quernPlainAddCarries_float64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_addCarries_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostAddCarries_float64(r *host.Run) {
-	alpha := host.Value[float64](r, 0)
-	rows := host.Slice[int32](r, 1)
-	carry := host.Slice[float64](r, 2)
-	y := host.Slice[float64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddCarries_float64(r, base, rows, carry, y, alpha, width)
-			}
-		}
+		/*line multiply_vector.go:234:40000*/ y[row] += alpha * sum /*line quern_gen.go:3835:1*/
 	}
 }
 
-//go:noinline
-func quernRow1AddCarries_float64(r *host.Run, base int, rows []int32, carry, y []float64, alpha float64, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-//line multiply_vector.go:222
-		p := base + threadX
-		if p >= len(rows) || p >= len(carry) {
-			continue
-		}
-		row := rows[p]
-		if int(row) >= len(y) || p > 0 && rows[p-1] == row {
-			continue
-//line multiply_vector.go:229:40000
-		}
-//line multiply_vector.go:230:40000
-		var sum float64
-//line multiply_vector.go:231:40000
-		for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
-//line multiply_vector.go:232:40000
-			sum += carry[p]
-//line multiply_vector.go:233:40000
-		}
-//line multiply_vector.go:234:40000
-		y[row] += alpha * sum
-//line multiply_vector.go:235:40000
-	}
-//line multiply_vector.go:236
+func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[T](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { foldCarries[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-//line quern_gen.go:9617:1
-func quernPlainFoldCarries_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4), host.Slice[float32](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float32(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostFoldCarries_float32(r *host.Run) {
-	alpha := host.Value[float32](r, 0)
+func quernHostFoldCarries[T float32 | float64](r *host.Run) {
+	alpha := host.Value[T](r, 0)
 	bounds := host.Slice[int32](r, 1)
-	carry := host.Slice[float32](r, 2)
-	y := host.Slice[float32](r, 3)
+	carry := host.Slice[T](r, 2)
+	y := host.Slice[T](r, 3)
 	foldedRows := host.Slice[int32](r, 4)
-	folded := host.Slice[float32](r, 5)
+	folded := host.Slice[T](r, 5)
 	rows := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	t2 := int32(len(y))
 	own := host.Shared[[256]int32](r, 1)
-	sums := host.Shared[[2][256]float32](r, 0)
+	sums := host.Shared[[2][256]T](r, 0)
 	var from int
 	var d int
 	for r.Next() {
@@ -9640,60 +3862,52 @@ func quernHostFoldCarries_float32(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1FoldCarries_float32(r, rows, first, t2, base, bounds, carry, own, sums, base2)
+				quernRow1FoldCarries[T](r, rows, first, t2, base, bounds, carry, own, sums, base2)
 			}
 		}
-//line multiply_vector.go:254
-		from = 0
+		/*line multiply_vector.go:254*/ from = 0
 		d = 1
 		for ; d < 256; d *= 2 {
 			if r.Halted() {
-//line multiply_vector.go:255
-				r.Halt()
+				/*line multiply_vector.go:255*/ r.Halt()
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2FoldCarries_float32(r, rows, first2, sums, from, d, own)
+					quernRow2FoldCarries[T](r, rows, first2, sums, from, d, own)
 				}
 			}
-//line multiply_vector.go:261
-			from = 1 - from
+			/*line multiply_vector.go:261*/ from = 1 - from
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3FoldCarries_float32(r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
+				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	}
+	} /*line quern_gen.go:3890:1*/
 }
 
 //go:noinline
-//line quern_gen.go:9676:1
-func quernRow1FoldCarries_float32(r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []float32, own *[256]int32, sums *[2][256]float32, base2 int) {
+func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []T, own *[256]int32, sums *[2][256]T, base2 int) {
 	rowRow := (*[256]int32)(rows[first:])
 	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
 		row2 := (*[256]int32)(bounds[base2:])
-		row3 := (*[256]float32)(carry[base:])
+		row3 := (*[256]T)(carry[base:])
 		for threadX := range 256 {
 			t1 := base + threadX
-//line multiply_vector.go:248
-			row := t2
-			var sum float32
-//line multiply_vector.go:249
-			if t1+1 < len(bounds) && t1 < len(carry) {
+			/*line multiply_vector.go:248*/ row := t2
+			var sum T
+			/*line multiply_vector.go:249*/ if t1+1 < len(bounds) && t1 < len(carry) {
 				t3 := row2[threadX]
 				t4 := row3[threadX]
 				row = t3
 				sum = t4
 			}
-//line multiply_vector.go:252
-			_ = own[threadX]
-//line multiply_vector.go:252
-			_ = sums[0][threadX]
+			/*line multiply_vector.go:252*/ _ = own[threadX]
+			/*line multiply_vector.go:252*/ _ = sums[0][threadX]
 			t9 := row
 			t10 := sum
 			own[threadX] = t9
@@ -9705,44 +3919,35 @@ func quernRow1FoldCarries_float32(r *host.Run, rows []int32, first int, t2 int32
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-//line multiply_vector.go:248
-		row := t2
-		var sum float32
-//line multiply_vector.go:249
-		if t1+1 < len(bounds) && t1 < len(carry) {
+		/*line multiply_vector.go:248*/ row := t2
+		var sum T
+		/*line multiply_vector.go:249*/ if t1+1 < len(bounds) && t1 < len(carry) {
 			t3 := bounds[t1+1]
-//line multiply_vector.go:250
-			t4 := carry[t1]
+			/*line multiply_vector.go:250*/ t4 := carry[t1]
 			row = t3
 			sum = t4
 		}
-//line multiply_vector.go:252
-		_ = own[threadX]
-//line multiply_vector.go:252
-		_ = sums[0][threadX]
+		/*line multiply_vector.go:252*/ _ = own[threadX]
+		/*line multiply_vector.go:252*/ _ = sums[0][threadX]
 		t9 := row
 		t10 := sum
-//line multiply_vector.go:252
-		own[threadX] = t9
-//line multiply_vector.go:252
-		sums[0][threadX] = t10
+		/*line multiply_vector.go:252*/ own[threadX] = t9
+		/*line multiply_vector.go:252*/ sums[0][threadX] = t10
 		rowRow[threadX] = row
-	}
+	} /*line quern_gen.go:3937:1*/
 }
 
 //go:noinline
-//line quern_gen.go:9735:1
-func quernRow2FoldCarries_float32(r *host.Run, rows []int32, first2 int, sums *[2][256]float32, from, d int, own *[256]int32) {
+func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2 int, sums *[2][256]T, from int, d int, own *[256]int32) {
 	rowRow := (*[256]int32)(rows[first2:])
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
-		row4 := (*[1][256]float32)(sums[from:])
+		row4 := (*[1][256]T)(sums[from:])
 		row5 := (*[256]int32)(own[0-d:])
-		row6 := (*[256]float32)(sums[from][0-d:])
-		row7 := (*[1][256]float32)(sums[1-from:])
+		row6 := (*[256]T)(sums[from][0-d:])
+		row7 := (*[1][256]T)(sums[1-from:])
 		for threadX := range 256 {
 			row := rowRow[threadX]
-//line multiply_vector.go:256
-			s := row4[0][threadX]
+			/*line multiply_vector.go:256*/ s := row4[0][threadX]
 			if threadX >= d && row5[threadX] == row {
 				s += row6[threadX]
 			}
@@ -9753,38 +3958,33 @@ func quernRow2FoldCarries_float32(r *host.Run, rows []int32, first2 int, sums *[
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:256
-		s := sums[from][threadX]
+		/*line multiply_vector.go:256*/ s := sums[from][threadX]
 		if threadX >= d && own[threadX-d] == row {
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	}
+	} /*line quern_gen.go:3966:1*/
 }
 
 //go:noinline
-//line quern_gen.go:9767:1
-func quernRow3FoldCarries_float32(r *host.Run, rows []int32, first3, blockX int, foldedRows []int32, folded []float32, sums *[2][256]float32, from int, own *[256]int32, y []float32, alpha float32) {
+func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3 int, blockX int, foldedRows []int32, folded []T, sums *[2][256]T, from int, own *[256]int32, y []T, alpha T) {
 	rowRow := (*[256]int32)(rows[first3:])
 	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
-		row8 := (*[1][256]float32)(sums[from:])
+		row8 := (*[1][256]T)(sums[from:])
 		row9 := (*[256]int32)(own[1:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			row := rowRow[threadX]
-//line multiply_vector.go:264
-			if threadX == 255 {
+			/*line multiply_vector.go:264*/ if threadX == 255 {
 				if blockX < len(foldedRows) && blockX < len(folded) {
 					_ = foldedRows[blockX]
-//line multiply_vector.go:266
-					_ = folded[blockX]
+					/*line multiply_vector.go:266*/ _ = folded[blockX]
 					t13 := row
 					t14 := row8[0][threadX]
 					foldedRows[blockX] = t13
 					folded[blockX] = t14
 				}
-//line multiply_vector.go:268
-				continue
+				/*line multiply_vector.go:268*/ continue
 			}
 			if row9[threadX] != row && int(row) < len(y) {
 				y[row] += alpha * row8[0][threadX]
@@ -9795,233 +3995,23 @@ func quernRow3FoldCarries_float32(r *host.Run, rows []int32, first3, blockX int,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
-//line multiply_vector.go:264
-		if threadX == 255 {
+		/*line multiply_vector.go:264*/ if threadX == 255 {
 			if blockX < len(foldedRows) && blockX < len(folded) {
 				_ = foldedRows[blockX]
-//line multiply_vector.go:266
-				_ = folded[blockX]
+				/*line multiply_vector.go:266*/ _ = folded[blockX]
 				t13 := row
-//line multiply_vector.go:266
-				t14 := sums[from][threadX]
-//line multiply_vector.go:266
-				foldedRows[blockX] = t13
-//line multiply_vector.go:266
-				folded[blockX] = t14
+				/*line multiply_vector.go:266*/ t14 := sums[from][threadX]
+				/*line multiply_vector.go:266*/ foldedRows[blockX] = t13
+				/*line multiply_vector.go:266*/ folded[blockX] = t14
 			}
 			continue
 		}
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	}
+	} /*line quern_gen.go:4012:1*/
 }
 
-//line quern_gen.go:9821:1
-func quernPlainFoldCarries_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4), host.Slice[float64](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_foldCarries_float64(t, v0, v1, v2, v3, v4, v5) })
-}
-
-func quernHostFoldCarries_float64(r *host.Run) {
-	alpha := host.Value[float64](r, 0)
-	bounds := host.Slice[int32](r, 1)
-	carry := host.Slice[float64](r, 2)
-	y := host.Slice[float64](r, 3)
-	foldedRows := host.Slice[int32](r, 4)
-	folded := host.Slice[float64](r, 5)
-	rows := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	t2 := int32(len(y))
-	own := host.Shared[[256]int32](r, 1)
-	sums := host.Shared[[2][256]float64](r, 0)
-	var from int
-	var d int
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		base := blockX * 256
-		base2 := blockX*256 + 1
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1FoldCarries_float64(r, rows, first, t2, base, bounds, carry, own, sums, base2)
-			}
-		}
-//line multiply_vector.go:254
-		from = 0
-		d = 1
-		for ; d < 256; d *= 2 {
-			if r.Halted() {
-//line multiply_vector.go:255
-				r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2FoldCarries_float64(r, rows, first2, sums, from, d, own)
-				}
-			}
-//line multiply_vector.go:261
-			from = 1 - from
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3FoldCarries_float64(r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9880:1
-func quernRow1FoldCarries_float64(r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []float64, own *[256]int32, sums *[2][256]float64, base2 int) {
-	rowRow := (*[256]int32)(rows[first:])
-	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
-		row2 := (*[256]int32)(bounds[base2:])
-		row3 := (*[256]float64)(carry[base:])
-		for threadX := range 256 {
-			t1 := base + threadX
-//line multiply_vector.go:248
-			row := t2
-			var sum float64
-//line multiply_vector.go:249
-			if t1+1 < len(bounds) && t1 < len(carry) {
-				t3 := row2[threadX]
-				t4 := row3[threadX]
-				row = t3
-				sum = t4
-			}
-//line multiply_vector.go:252
-			_ = own[threadX]
-//line multiply_vector.go:252
-			_ = sums[0][threadX]
-			t9 := row
-			t10 := sum
-			own[threadX] = t9
-			sums[0][threadX] = t10
-			rowRow[threadX] = row
-		}
-		return
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-//line multiply_vector.go:248
-		row := t2
-		var sum float64
-//line multiply_vector.go:249
-		if t1+1 < len(bounds) && t1 < len(carry) {
-			t3 := bounds[t1+1]
-//line multiply_vector.go:250
-			t4 := carry[t1]
-			row = t3
-			sum = t4
-		}
-//line multiply_vector.go:252
-		_ = own[threadX]
-//line multiply_vector.go:252
-		_ = sums[0][threadX]
-		t9 := row
-		t10 := sum
-//line multiply_vector.go:252
-		own[threadX] = t9
-//line multiply_vector.go:252
-		sums[0][threadX] = t10
-		rowRow[threadX] = row
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9939:1
-func quernRow2FoldCarries_float64(r *host.Run, rows []int32, first2 int, sums *[2][256]float64, from, d int, own *[256]int32) {
-	rowRow := (*[256]int32)(rows[first2:])
-	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
-		row4 := (*[1][256]float64)(sums[from:])
-		row5 := (*[256]int32)(own[0-d:])
-		row6 := (*[256]float64)(sums[from][0-d:])
-		row7 := (*[1][256]float64)(sums[1-from:])
-		for threadX := range 256 {
-			row := rowRow[threadX]
-//line multiply_vector.go:256
-			s := row4[0][threadX]
-			if threadX >= d && row5[threadX] == row {
-				s += row6[threadX]
-			}
-			row7[0][threadX] = s
-		}
-		return
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		row := rowRow[threadX]
-//line multiply_vector.go:256
-		s := sums[from][threadX]
-		if threadX >= d && own[threadX-d] == row {
-			s += sums[from][threadX-d]
-		}
-		sums[1-from][threadX] = s
-	}
-}
-
-//go:noinline
-//line quern_gen.go:9971:1
-func quernRow3FoldCarries_float64(r *host.Run, rows []int32, first3, blockX int, foldedRows []int32, folded []float64, sums *[2][256]float64, from int, own *[256]int32, y []float64, alpha float64) {
-	rowRow := (*[256]int32)(rows[first3:])
-	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
-		row8 := (*[1][256]float64)(sums[from:])
-		row9 := (*[256]int32)(own[1:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			row := rowRow[threadX]
-//line multiply_vector.go:264
-			if threadX == 255 {
-				if blockX < len(foldedRows) && blockX < len(folded) {
-					_ = foldedRows[blockX]
-//line multiply_vector.go:266
-					_ = folded[blockX]
-					t13 := row
-					t14 := row8[0][threadX]
-					foldedRows[blockX] = t13
-					folded[blockX] = t14
-				}
-//line multiply_vector.go:268
-				continue
-			}
-			if row9[threadX] != row && int(row) < len(y) {
-				y[row] += alpha * row8[0][threadX]
-			}
-		}
-		return
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		row := rowRow[threadX]
-//line multiply_vector.go:264
-		if threadX == 255 {
-			if blockX < len(foldedRows) && blockX < len(folded) {
-				_ = foldedRows[blockX]
-//line multiply_vector.go:266
-				_ = folded[blockX]
-				t13 := row
-//line multiply_vector.go:266
-				t14 := sums[from][threadX]
-//line multiply_vector.go:266
-				foldedRows[blockX] = t13
-//line multiply_vector.go:266
-				folded[blockX] = t14
-			}
-			continue
-		}
-		if own[threadX+1] != row && int(row) < len(y) {
-			y[row] += alpha * sums[from][threadX]
-		}
-	}
-}
-
-//line quern_gen.go:10025:1
 func quernPlainFindDiagonal(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_findDiagonal(t, v0, v1, v2, v3) })
@@ -10049,7 +4039,7 @@ func quernHostFindDiagonal(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FindDiagonal(r *host.Run, base int, diagonal, start, index, flaw []int32, width, base2 int) {
+func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int32, index []int32, flaw []int32, width int, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(diagonal)-base, len(start)-base2, width)
 		if count <= 0 {
@@ -10066,106 +4056,63 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal, start, index, flaw [
 				var at int32 = -1
 //line precondition_ilu.go:30:50000
 				var last int32 = -1
-//line precondition_ilu.go:30:50000
-				end := int(row2[threadX])
-//line precondition_ilu.go:31:50000
-				for k := int(row3[threadX]); k < end; k++ {
-//line precondition_ilu.go:32:50000
-					if index[k] <= last {
-//line precondition_ilu.go:33:50000
-						at = -1
-//line precondition_ilu.go:34:50000
-						break
-//line precondition_ilu.go:35:50000
+				/*line precondition_ilu.go:30:50000*/ end := int(row2[threadX])
+				/*line precondition_ilu.go:31:50000*/ for k := int(row3[threadX]); k < end; k++ {
+					/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
+						/*line precondition_ilu.go:33:50000*/ at = -1
+						/*line precondition_ilu.go:34:50000*/ break /*line quern_gen.go:4063:1*/
 					}
-//line precondition_ilu.go:36:50000
-					last = index[k]
-//line precondition_ilu.go:37:50000
-					if int(last) == row {
-//line precondition_ilu.go:38:50000
-						at = int32(k)
-//line precondition_ilu.go:39:50000
+					/*line precondition_ilu.go:36:50000*/ last = index[k]
+					/*line precondition_ilu.go:37:50000*/ if int(last) == row {
+						/*line precondition_ilu.go:38:50000*/ at = int32(k) /*line quern_gen.go:4067:1*/
 					}
-//line precondition_ilu.go:40:50000
 				}
-//line precondition_ilu.go:41:50000
-				row4[threadX] = at
-//line precondition_ilu.go:42:50000
-				if at < 0 {
-//line precondition_ilu.go:43:50000
-					kernel.AtomicMin(&flaw[0], int32(row))
-//line precondition_ilu.go:44:50000
+				/*line precondition_ilu.go:41:50000*/ row4[threadX] = at
+				/*line precondition_ilu.go:42:50000*/ if at < 0 {
+					/*line precondition_ilu.go:43:50000*/ kernel.AtomicMin(&flaw[0], int32(row)) /*line quern_gen.go:4072:1*/
 				}
-//line precondition_ilu.go:45:50000
 			}
-//line precondition_ilu.go:46:50000
-			return
-//line precondition_ilu.go:47:50000
+			/*line precondition_ilu.go:46:50000*/ return /*line quern_gen.go:4075:1*/
 		}
-//line precondition_ilu.go:48:50000
 	}
-//line precondition_ilu.go:49:50000
-	for threadX := range width {
-//line precondition_ilu.go:50:50000
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:51:50000
-		row := base + threadX
-//line precondition_ilu.go:26:50000
-		if row >= len(diagonal) || row+1 >= len(start) {
-//line precondition_ilu.go:27:50000
-			continue
-//line precondition_ilu.go:28:50000
+	/*line precondition_ilu.go:49:50000*/ for threadX := range width {
+		/*line precondition_ilu.go:50:50000*/ r.ThreadIdx.X = threadX
+		/*line precondition_ilu.go:51:50000*/ row := base + threadX
+		/*line precondition_ilu.go:26:50000*/ if row >= len(diagonal) || row+1 >= len(start) {
+			/*line precondition_ilu.go:27:50000*/ continue /*line quern_gen.go:4082:1*/
 		}
 //line precondition_ilu.go:29:50000
 		var at int32 = -1
 //line precondition_ilu.go:30:50000
 		var last int32 = -1
-//line precondition_ilu.go:30:50000
-		end := int(start[row+1])
-//line precondition_ilu.go:31:50000
-		for k := int(start[row]); k < end; k++ {
-//line precondition_ilu.go:32:50000
-			if index[k] <= last {
-//line precondition_ilu.go:33:50000
-				at = -1
-//line precondition_ilu.go:34:50000
-				break
-//line precondition_ilu.go:35:50000
+		/*line precondition_ilu.go:30:50000*/ end := int(start[row+1])
+		/*line precondition_ilu.go:31:50000*/ for k := int(start[row]); k < end; k++ {
+			/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
+				/*line precondition_ilu.go:33:50000*/ at = -1
+				/*line precondition_ilu.go:34:50000*/ break /*line quern_gen.go:4092:1*/
 			}
-//line precondition_ilu.go:36:50000
-			last = index[k]
-//line precondition_ilu.go:37:50000
-			if int(last) == row {
-//line precondition_ilu.go:38:50000
-				at = int32(k)
-//line precondition_ilu.go:39:50000
+			/*line precondition_ilu.go:36:50000*/ last = index[k]
+			/*line precondition_ilu.go:37:50000*/ if int(last) == row {
+				/*line precondition_ilu.go:38:50000*/ at = int32(k) /*line quern_gen.go:4096:1*/
 			}
-//line precondition_ilu.go:40:50000
 		}
-//line precondition_ilu.go:41:50000
-		diagonal[row] = at
-//line precondition_ilu.go:42:50000
-		if at < 0 {
-//line precondition_ilu.go:43:50000
-			kernel.AtomicMin(&flaw[0], int32(row))
-//line precondition_ilu.go:44:50000
+		/*line precondition_ilu.go:41:50000*/ diagonal[row] = at
+		/*line precondition_ilu.go:42:50000*/ if at < 0 {
+			/*line precondition_ilu.go:43:50000*/ kernel.AtomicMin(&flaw[0], int32(row)) /*line quern_gen.go:4101:1*/
 		}
-//line precondition_ilu.go:45:50000
 	}
-//line precondition_ilu.go:46:50000
 }
 
-//line quern_gen.go:10159:1
-func quernPlainFactorWarps_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float32(t, v0, v1, v2, v3, v4, v5) })
+func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { factorWarps[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostFactorWarps_float32(r *host.Run) {
+func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 	start := host.Slice[int32](r, 0)
 	index := host.Slice[int32](r, 1)
 	diagonal := host.Slice[int32](r, 2)
-	value := host.Slice[float32](r, 3)
+	value := host.Slice[T](r, 3)
 	sync := host.Slice[uint32](r, 4)
 	flaw := host.Slice[int32](r, 5)
 	var t2 []uint32
@@ -10178,148 +4125,82 @@ func quernHostFactorWarps_float32(r *host.Run) {
 	var own int
 	var k int
 	var j int
-	var l float32
-	var t5 float32
+	var l T
+	var t5 T
 	t6s := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var t7 int
 	var t8 int
 	var t9 int
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:64:50000
-		t2 = sync[n:]
-//line precondition_ilu.go:65:50000
-		for threadZ := range 1 {
-//line precondition_ilu.go:66:50000
-			for threadY := range 1 {
-//line precondition_ilu.go:67:50000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:68:50000
-				quernRow1FactorWarps_float32(r, t2, c, row)
-//line precondition_ilu.go:69:50000
+		/*line precondition_ilu.go:64:50000*/ t2 = sync[n:]
+		/*line precondition_ilu.go:65:50000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:66:50000*/ for threadY := range 1 {
+				/*line precondition_ilu.go:67:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line precondition_ilu.go:68:50000*/ quernRow1FactorWarps[T](r, t2, c, row) /*line quern_gen.go:4140:1*/
 			}
-//line precondition_ilu.go:70:50000
 		}
-//line triangular.go:21:60000
-		result0 = *row
-//line precondition_ilu.go:64:50000
-		row2 = result0
-//line precondition_ilu.go:65:50000
-		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:65:50000
-		end = int(start[row2+1])
-//line precondition_ilu.go:66:50000
-		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:66:50000
-		own = int(diagonal[row2])
-//line precondition_ilu.go:67:50000
-		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:67:50000
-		k = int(start[row2])
-//line precondition_ilu.go:68:50000
-		for ; k < own; k++ {
-//line precondition_ilu.go:69:50000
-			if r.Halted() {
-//line precondition_ilu.go:67:50000
-				r.Halt()
-//line precondition_ilu.go:68:50000
+		/*line triangular.go:21:60000*/ result0 = *row
+		/*line precondition_ilu.go:64:50000*/ row2 = result0
+		/*line precondition_ilu.go:65:50000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line precondition_ilu.go:65:50000*/ end = int(start[row2+1])
+		/*line precondition_ilu.go:66:50000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line precondition_ilu.go:66:50000*/ own = int(diagonal[row2])
+		/*line precondition_ilu.go:67:50000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line precondition_ilu.go:67:50000*/ k = int(start[row2])
+		/*line precondition_ilu.go:68:50000*/ for ; k < own; k++ {
+			/*line precondition_ilu.go:69:50000*/ if r.Halted() {
+				/*line precondition_ilu.go:67:50000*/ r.Halt() /*line quern_gen.go:4153:1*/
 			}
-//line precondition_ilu.go:69:50000
-			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:68:50000
-			j = int(index[k])
-//line precondition_ilu.go:69:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:70:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:71:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:72:50000
-					quernRow2FactorWarps_float32(r, sync, j)
-//line precondition_ilu.go:73:50000
+			/*line precondition_ilu.go:69:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:68:50000*/ j = int(index[k])
+			/*line precondition_ilu.go:69:50000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:70:50000*/ for threadY := range 1 {
+					/*line precondition_ilu.go:71:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line precondition_ilu.go:72:50000*/ quernRow2FactorWarps[T](r, sync, j) /*line quern_gen.go:4160:1*/
 				}
-//line precondition_ilu.go:74:50000
 			}
-//line precondition_ilu.go:75:50000
-			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:71:50000
-			l = value[k] / value[diagonal[j]]
-//line precondition_ilu.go:72:50000
-			t5 = l
-//line precondition_ilu.go:73:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:74:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:75:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:76:50000
-					first := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:77:50000
-					quernRow3FactorWarps_float32(r, t6s, first, diagonal, j)
-//line precondition_ilu.go:78:50000
+			/*line precondition_ilu.go:75:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:71:50000*/ l = value[k] / value[diagonal[j]]
+			/*line precondition_ilu.go:72:50000*/ t5 = l
+			/*line precondition_ilu.go:73:50000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:74:50000*/ for threadY := range 1 {
+					/*line precondition_ilu.go:75:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line precondition_ilu.go:76:50000*/ first := (threadZ*1 + threadY) * 32
+					/*line precondition_ilu.go:77:50000*/ quernRow3FactorWarps[T](r, t6s, first, diagonal, j) /*line quern_gen.go:4170:1*/
 				}
-//line precondition_ilu.go:79:50000
 			}
-//line precondition_ilu.go:80:50000
-			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:72:50000
-			t7 = int(start[j+1])
-//line precondition_ilu.go:73:50000
-			t8 = k + 1
-//line precondition_ilu.go:74:50000
-			t9 = end
-//line precondition_ilu.go:75:50000
-			t1 := t8
-//line precondition_ilu.go:76:50000
-			t22 := t9
-//line precondition_ilu.go:77:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:78:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:79:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:80:50000
-					first2 := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:81:50000
-					quernRow4FactorWarps_float32(r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5)
-//line precondition_ilu.go:82:50000
+			/*line precondition_ilu.go:80:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:72:50000*/ t7 = int(start[j+1])
+			/*line precondition_ilu.go:73:50000*/ t8 = k + 1
+			/*line precondition_ilu.go:74:50000*/ t9 = end
+			/*line precondition_ilu.go:75:50000*/ t1 := t8
+			/*line precondition_ilu.go:76:50000*/ t22 := t9
+			/*line precondition_ilu.go:77:50000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:78:50000*/ for threadY := range 1 {
+					/*line precondition_ilu.go:79:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line precondition_ilu.go:80:50000*/ first2 := (threadZ*1 + threadY) * 32
+					/*line precondition_ilu.go:81:50000*/ quernRow4FactorWarps[T](r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5) /*line quern_gen.go:4183:1*/
 				}
-//line precondition_ilu.go:83:50000
 			}
-//line precondition_ilu.go:84:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:85:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:86:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:87:50000
-					quernRow5FactorWarps_float32(r, value, k, l)
-//line precondition_ilu.go:88:50000
+			/*line precondition_ilu.go:84:50000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:85:50000*/ for threadY := range 1 {
+					/*line precondition_ilu.go:86:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line precondition_ilu.go:87:50000*/ quernRow5FactorWarps[T](r, value, k, l) /*line quern_gen.go:4189:1*/
 				}
-//line precondition_ilu.go:89:50000
 			}
-//line precondition_ilu.go:90:50000
 		}
-//line precondition_ilu.go:91:50000
-		for threadZ := range 1 {
-//line precondition_ilu.go:92:50000
-			for threadY := range 1 {
-//line precondition_ilu.go:93:50000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:94:50000
-				quernRow6FactorWarps_float32(r, value, own, flaw, row2, sync)
-//line precondition_ilu.go:95:50000
+		/*line precondition_ilu.go:91:50000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:92:50000*/ for threadY := range 1 {
+				/*line precondition_ilu.go:93:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line precondition_ilu.go:94:50000*/ quernRow6FactorWarps[T](r, value, own, flaw, row2, sync) /*line quern_gen.go:4196:1*/
 			}
-//line precondition_ilu.go:96:50000
 		}
-//line precondition_ilu.go:97:50000
 	}
-//line precondition_ilu.go:98:50000
 }
 
 //go:noinline
-//line quern_gen.go:10322:1
-func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
+func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
 	if count <= 0 {
@@ -10327,107 +4208,68 @@ func quernRow1FactorWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) 
 	}
 	if 0 < len(t2) {
 		for range count {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
+			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
 //line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
+			*row = int(old) /*line quern_gen.go:4213:1*/
 		}
-//line triangular.go:21:60000
-		return
-//line triangular.go:22:60000
+		/*line triangular.go:21:60000*/ return /*line quern_gen.go:4215:1*/
 	}
-//line triangular.go:23:60000
-	for threadX := range 32 {
-//line triangular.go:24:60000
-		r.ThreadIdx.X = threadX
-//line triangular.go:17:60000
-		if threadX == 0 {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
+	/*line triangular.go:23:60000*/ for threadX := range 32 {
+		/*line triangular.go:24:60000*/ r.ThreadIdx.X = threadX
+		/*line triangular.go:17:60000*/ if threadX == 0 {
+			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
 //line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
+			*row = int(old) /*line quern_gen.go:4222:1*/
 		}
-//line triangular.go:21:60000
 	}
-//line triangular.go:22:60000
 }
 
 //go:noinline
-//line quern_gen.go:10359:1
-func quernRow2FactorWarps_float32(r *host.Run, sync []uint32, j int) {
+func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var loaded uint32
-//line precondition_ilu.go:69:50000
-		for {
-//line precondition_ilu.go:70:50000
-			if r.Halted() {
-//line precondition_ilu.go:69:50000
-				r.Halt()
-//line precondition_ilu.go:70:50000
+		/*line precondition_ilu.go:69:50000*/ for {
+			/*line precondition_ilu.go:70:50000*/ if r.Halted() {
+				/*line precondition_ilu.go:69:50000*/ r.Halt() /*line quern_gen.go:4234:1*/
 			}
-//line precondition_ilu.go:69:50000
-			loaded = host.Load(r, &sync[j])
-//line precondition_ilu.go:70:50000
-			if !(loaded == 0) {
-//line precondition_ilu.go:71:50000
-				break
-//line precondition_ilu.go:72:50000
+			/*line precondition_ilu.go:69:50000*/ loaded = host.Load(r, &sync[j])
+			/*line precondition_ilu.go:70:50000*/ if !(loaded == 0) {
+				/*line precondition_ilu.go:71:50000*/ break /*line quern_gen.go:4238:1*/
 			}
-//line precondition_ilu.go:73:50000
 		}
-//line precondition_ilu.go:74:50000
 	}
-//line precondition_ilu.go:75:50000
 }
 
 //go:noinline
-//line quern_gen.go:10388:1
-func quernRow3FactorWarps_float32(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
+func quernRow3FactorWarps[T float32 | float64](r *host.Run, t6s []int, first int, diagonal []int32, j int) {
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:72:50000
-		t6 := int(diagonal[j]) + 1 + threadX
-//line precondition_ilu.go:73:50000
-		t6Row[threadX] = t6
-//line precondition_ilu.go:74:50000
+		/*line precondition_ilu.go:72:50000*/ t6 := int(diagonal[j]) + 1 + threadX
+		/*line precondition_ilu.go:73:50000*/ t6Row[threadX] = t6 /*line quern_gen.go:4250:1*/
 	}
-//line precondition_ilu.go:75:50000
 }
 
 //go:noinline
-//line quern_gen.go:10403:1
-func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float32, t5 float32) {
+func quernRow4FactorWarps[T float32 | float64](r *host.Run, t6s []int, first2 int, t7 int, index []int32, t1 int, t22 int, t8 int, t9 int, value []T, t5 T) {
 	t6Row := (*[32]int)(t6s[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
-//line precondition_ilu.go:50:50000
-		for q := t6; q < t7; q += 32 {
-//line precondition_ilu.go:51:50000
-			if r.Halted() {
-//line precondition_ilu.go:50:50000
-				r.Halt()
-//line precondition_ilu.go:51:50000
+		/*line precondition_ilu.go:50:50000*/ for q := t6; q < t7; q += 32 {
+			/*line precondition_ilu.go:51:50000*/ if r.Halted() {
+				/*line precondition_ilu.go:50:50000*/ r.Halt() /*line quern_gen.go:4262:1*/
 			}
-//line precondition_ilu.go:51:50000
-			t3 := index[t1:t22]
-//line precondition_ilu.go:51:50000
-			t4 := index[q]
-//line convert.go:14
-			t12 := len(t3)
+			/*line precondition_ilu.go:51:50000*/ t3 := index[t1:t22]
+			/*line precondition_ilu.go:51:50000*/ t4 := index[q]
+			/*line convert.go:14*/ t12 := len(t3)
 			low := 0
-//line convert.go:15
-			for high := t12; low < high; {
+			/*line convert.go:15*/ for high := t12; low < high; {
 				if r.Halted() {
-//line convert.go:15
-					r.Halt()
+					/*line convert.go:15*/ r.Halt()
 				}
-//line convert.go:16
-				mid := (low + high) / 2
+				/*line convert.go:16*/ mid := (low + high) / 2
 				if t3[mid] < t4 {
 					low = mid + 1
 				} else {
@@ -10435,24 +4277,16 @@ func quernRow4FactorWarps_float32(r *host.Run, t6s []int, first2, t7 int, index 
 				}
 			}
 			result02 := low
-//line precondition_ilu.go:51:50000
-			at := t8 + result02
-//line precondition_ilu.go:52:50000
-			if at < t9 && index[at] == index[q] {
-//line precondition_ilu.go:53:50000
-				value[at] -= t5 * value[q]
-//line precondition_ilu.go:54:50000
+			/*line precondition_ilu.go:51:50000*/ at := t8 + result02
+			/*line precondition_ilu.go:52:50000*/ if at < t9 && index[at] == index[q] {
+				/*line precondition_ilu.go:53:50000*/ value[at] -= t5 * value[q] /*line quern_gen.go:4282:1*/
 			}
-//line precondition_ilu.go:55:50000
 		}
-//line precondition_ilu.go:56:50000
 	}
-//line precondition_ilu.go:57:50000
 }
 
 //go:noinline
-//line quern_gen.go:10455:1
-func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32) {
+func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l T) {
 	firstX2 := 0
 	count2 := 1 - firstX2
 	if count2 <= 0 {
@@ -10460,32 +4294,20 @@ func quernRow5FactorWarps_float32(r *host.Run, value []float32, k int, l float32
 	}
 	if k >= 0 && k < len(value) {
 		for range count2 {
-//line precondition_ilu.go:75:50000
-			value[k] = l
-//line precondition_ilu.go:76:50000
+			/*line precondition_ilu.go:75:50000*/ value[k] = l /*line quern_gen.go:4297:1*/
 		}
-//line precondition_ilu.go:77:50000
-		return
-//line precondition_ilu.go:78:50000
+		/*line precondition_ilu.go:77:50000*/ return /*line quern_gen.go:4299:1*/
 	}
-//line precondition_ilu.go:79:50000
-	for threadX := range 32 {
-//line precondition_ilu.go:80:50000
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:74:50000
-		if threadX == 0 {
-//line precondition_ilu.go:75:50000
-			value[k] = l
-//line precondition_ilu.go:76:50000
+	/*line precondition_ilu.go:79:50000*/ for threadX := range 32 {
+		/*line precondition_ilu.go:80:50000*/ r.ThreadIdx.X = threadX
+		/*line precondition_ilu.go:74:50000*/ if threadX == 0 {
+			/*line precondition_ilu.go:75:50000*/ value[k] = l /*line quern_gen.go:4304:1*/
 		}
-//line precondition_ilu.go:77:50000
 	}
-//line precondition_ilu.go:78:50000
 }
 
 //go:noinline
-//line quern_gen.go:10488:1
-func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []int32, row2 int, sync []uint32) {
+func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, flaw []int32, row2 int, sync []uint32) {
 	firstX3 := 0
 	count3 := 1 - firstX3
 	if count3 <= 0 {
@@ -10493,433 +4315,36 @@ func quernRow6FactorWarps_float32(r *host.Run, value []float32, own int, flaw []
 	}
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
-//line precondition_ilu.go:80:50000
-			p := value[own]
-//line precondition_ilu.go:81:50000
-			if p == 0 || p != p {
-//line precondition_ilu.go:81:50000
-				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:50000
+			/*line precondition_ilu.go:80:50000*/ p := value[own]
+			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
+				/*line precondition_ilu.go:81:50000*/ kernel.AtomicMin(&flaw[0], int32(row2)) /*line quern_gen.go:4320:1*/
 			}
-//line precondition_ilu.go:83:50000
-			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:50000
+			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1) /*line quern_gen.go:4322:1*/
 		}
-//line precondition_ilu.go:85:50000
-		return
-//line precondition_ilu.go:86:50000
+		/*line precondition_ilu.go:85:50000*/ return /*line quern_gen.go:4324:1*/
 	}
-//line precondition_ilu.go:87:50000
-	for threadX := range 32 {
-//line precondition_ilu.go:88:50000
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:79:50000
-		if threadX == 0 {
-//line precondition_ilu.go:80:50000
-			p := value[own]
-//line precondition_ilu.go:81:50000
-			if p == 0 || p != p {
-//line precondition_ilu.go:81:50000
-				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:50000
+	/*line precondition_ilu.go:87:50000*/ for threadX := range 32 {
+		/*line precondition_ilu.go:88:50000*/ r.ThreadIdx.X = threadX
+		/*line precondition_ilu.go:79:50000*/ if threadX == 0 {
+			/*line precondition_ilu.go:80:50000*/ p := value[own]
+			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
+				/*line precondition_ilu.go:81:50000*/ kernel.AtomicMin(&flaw[0], int32(row2)) /*line quern_gen.go:4331:1*/
 			}
-//line precondition_ilu.go:83:50000
-			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:50000
+			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1) /*line quern_gen.go:4333:1*/
 		}
-//line precondition_ilu.go:85:50000
 	}
-//line precondition_ilu.go:86:50000
 }
 
-//line quern_gen.go:10536:1
-func quernPlainFactorWarps_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_factorWarps_float64(t, v0, v1, v2, v3, v4, v5) })
+func quernPlainFactorAll[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[int32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { factorAll[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostFactorWarps_float64(r *host.Run) {
+func quernHostFactorAll[T float32 | float64](r *host.Run) {
 	start := host.Slice[int32](r, 0)
 	index := host.Slice[int32](r, 1)
 	diagonal := host.Slice[int32](r, 2)
-	value := host.Slice[float64](r, 3)
-	sync := host.Slice[uint32](r, 4)
-	flaw := host.Slice[int32](r, 5)
-	var t2 []uint32
-	n := len(diagonal)
-	c := uint32(1)
-	row := host.Shared[int](r, 0)
-	var result0 int
-	var row2 int
-	var end int
-	var own int
-	var k int
-	var j int
-	var l float64
-	var t5 float64
-	t6s := host.Scratch[int](r, 0, r.BlockDim.Count())
-	var t7 int
-	var t8 int
-	var t9 int
-	for r.Next() {
-		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:64:50000
-		t2 = sync[n:]
-//line precondition_ilu.go:65:50000
-		for threadZ := range 1 {
-//line precondition_ilu.go:66:50000
-			for threadY := range 1 {
-//line precondition_ilu.go:67:50000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:68:50000
-				quernRow1FactorWarps_float64(r, t2, c, row)
-//line precondition_ilu.go:69:50000
-			}
-//line precondition_ilu.go:70:50000
-		}
-//line triangular.go:21:60000
-		result0 = *row
-//line precondition_ilu.go:64:50000
-		row2 = result0
-//line precondition_ilu.go:65:50000
-		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:65:50000
-		end = int(start[row2+1])
-//line precondition_ilu.go:66:50000
-		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:66:50000
-		own = int(diagonal[row2])
-//line precondition_ilu.go:67:50000
-		r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:67:50000
-		k = int(start[row2])
-//line precondition_ilu.go:68:50000
-		for ; k < own; k++ {
-//line precondition_ilu.go:69:50000
-			if r.Halted() {
-//line precondition_ilu.go:67:50000
-				r.Halt()
-//line precondition_ilu.go:68:50000
-			}
-//line precondition_ilu.go:69:50000
-			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:68:50000
-			j = int(index[k])
-//line precondition_ilu.go:69:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:70:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:71:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:72:50000
-					quernRow2FactorWarps_float64(r, sync, j)
-//line precondition_ilu.go:73:50000
-				}
-//line precondition_ilu.go:74:50000
-			}
-//line precondition_ilu.go:75:50000
-			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:71:50000
-			l = value[k] / value[diagonal[j]]
-//line precondition_ilu.go:72:50000
-			t5 = l
-//line precondition_ilu.go:73:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:74:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:75:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:76:50000
-					first := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:77:50000
-					quernRow3FactorWarps_float64(r, t6s, first, diagonal, j)
-//line precondition_ilu.go:78:50000
-				}
-//line precondition_ilu.go:79:50000
-			}
-//line precondition_ilu.go:80:50000
-			r.ThreadIdx = kernel.Dim3{}
-//line precondition_ilu.go:72:50000
-			t7 = int(start[j+1])
-//line precondition_ilu.go:73:50000
-			t8 = k + 1
-//line precondition_ilu.go:74:50000
-			t9 = end
-//line precondition_ilu.go:75:50000
-			t1 := t8
-//line precondition_ilu.go:76:50000
-			t22 := t9
-//line precondition_ilu.go:77:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:78:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:79:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:80:50000
-					first2 := (threadZ*1 + threadY) * 32
-//line precondition_ilu.go:81:50000
-					quernRow4FactorWarps_float64(r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5)
-//line precondition_ilu.go:82:50000
-				}
-//line precondition_ilu.go:83:50000
-			}
-//line precondition_ilu.go:84:50000
-			for threadZ := range 1 {
-//line precondition_ilu.go:85:50000
-				for threadY := range 1 {
-//line precondition_ilu.go:86:50000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:87:50000
-					quernRow5FactorWarps_float64(r, value, k, l)
-//line precondition_ilu.go:88:50000
-				}
-//line precondition_ilu.go:89:50000
-			}
-//line precondition_ilu.go:90:50000
-		}
-//line precondition_ilu.go:91:50000
-		for threadZ := range 1 {
-//line precondition_ilu.go:92:50000
-			for threadY := range 1 {
-//line precondition_ilu.go:93:50000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line precondition_ilu.go:94:50000
-				quernRow6FactorWarps_float64(r, value, own, flaw, row2, sync)
-//line precondition_ilu.go:95:50000
-			}
-//line precondition_ilu.go:96:50000
-		}
-//line precondition_ilu.go:97:50000
-	}
-//line precondition_ilu.go:98:50000
-}
-
-//go:noinline
-//line quern_gen.go:10699:1
-func quernRow1FactorWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
-	firstX := 0
-	count := 1 - firstX
-	if count <= 0 {
-		return
-	}
-	if 0 < len(t2) {
-		for range count {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
-		}
-//line triangular.go:21:60000
-		return
-//line triangular.go:22:60000
-	}
-//line triangular.go:23:60000
-	for threadX := range 32 {
-//line triangular.go:24:60000
-		r.ThreadIdx.X = threadX
-//line triangular.go:17:60000
-		if threadX == 0 {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
-		}
-//line triangular.go:21:60000
-	}
-//line triangular.go:22:60000
-}
-
-//go:noinline
-//line quern_gen.go:10736:1
-func quernRow2FactorWarps_float64(r *host.Run, sync []uint32, j int) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		var loaded uint32
-//line precondition_ilu.go:69:50000
-		for {
-//line precondition_ilu.go:70:50000
-			if r.Halted() {
-//line precondition_ilu.go:69:50000
-				r.Halt()
-//line precondition_ilu.go:70:50000
-			}
-//line precondition_ilu.go:69:50000
-			loaded = host.Load(r, &sync[j])
-//line precondition_ilu.go:70:50000
-			if !(loaded == 0) {
-//line precondition_ilu.go:71:50000
-				break
-//line precondition_ilu.go:72:50000
-			}
-//line precondition_ilu.go:73:50000
-		}
-//line precondition_ilu.go:74:50000
-	}
-//line precondition_ilu.go:75:50000
-}
-
-//go:noinline
-//line quern_gen.go:10765:1
-func quernRow3FactorWarps_float64(r *host.Run, t6s []int, first int, diagonal []int32, j int) {
-	t6Row := (*[32]int)(t6s[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:72:50000
-		t6 := int(diagonal[j]) + 1 + threadX
-//line precondition_ilu.go:73:50000
-		t6Row[threadX] = t6
-//line precondition_ilu.go:74:50000
-	}
-//line precondition_ilu.go:75:50000
-}
-
-//go:noinline
-//line quern_gen.go:10780:1
-func quernRow4FactorWarps_float64(r *host.Run, t6s []int, first2, t7 int, index []int32, t1, t22, t8, t9 int, value []float64, t5 float64) {
-	t6Row := (*[32]int)(t6s[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t6 := t6Row[threadX]
-//line precondition_ilu.go:50:50000
-		for q := t6; q < t7; q += 32 {
-//line precondition_ilu.go:51:50000
-			if r.Halted() {
-//line precondition_ilu.go:50:50000
-				r.Halt()
-//line precondition_ilu.go:51:50000
-			}
-//line precondition_ilu.go:51:50000
-			t3 := index[t1:t22]
-//line precondition_ilu.go:51:50000
-			t4 := index[q]
-//line convert.go:14
-			t12 := len(t3)
-			low := 0
-//line convert.go:15
-			for high := t12; low < high; {
-				if r.Halted() {
-//line convert.go:15
-					r.Halt()
-				}
-//line convert.go:16
-				mid := (low + high) / 2
-				if t3[mid] < t4 {
-					low = mid + 1
-				} else {
-					high = mid
-				}
-			}
-			result02 := low
-//line precondition_ilu.go:51:50000
-			at := t8 + result02
-//line precondition_ilu.go:52:50000
-			if at < t9 && index[at] == index[q] {
-//line precondition_ilu.go:53:50000
-				value[at] -= t5 * value[q]
-//line precondition_ilu.go:54:50000
-			}
-//line precondition_ilu.go:55:50000
-		}
-//line precondition_ilu.go:56:50000
-	}
-//line precondition_ilu.go:57:50000
-}
-
-//go:noinline
-//line quern_gen.go:10832:1
-func quernRow5FactorWarps_float64(r *host.Run, value []float64, k int, l float64) {
-	firstX2 := 0
-	count2 := 1 - firstX2
-	if count2 <= 0 {
-		return
-	}
-	if k >= 0 && k < len(value) {
-		for range count2 {
-//line precondition_ilu.go:75:50000
-			value[k] = l
-//line precondition_ilu.go:76:50000
-		}
-//line precondition_ilu.go:77:50000
-		return
-//line precondition_ilu.go:78:50000
-	}
-//line precondition_ilu.go:79:50000
-	for threadX := range 32 {
-//line precondition_ilu.go:80:50000
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:74:50000
-		if threadX == 0 {
-//line precondition_ilu.go:75:50000
-			value[k] = l
-//line precondition_ilu.go:76:50000
-		}
-//line precondition_ilu.go:77:50000
-	}
-//line precondition_ilu.go:78:50000
-}
-
-//go:noinline
-//line quern_gen.go:10865:1
-func quernRow6FactorWarps_float64(r *host.Run, value []float64, own int, flaw []int32, row2 int, sync []uint32) {
-	firstX3 := 0
-	count3 := 1 - firstX3
-	if count3 <= 0 {
-		return
-	}
-	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
-		for range count3 {
-//line precondition_ilu.go:80:50000
-			p := value[own]
-//line precondition_ilu.go:81:50000
-			if p == 0 || p != p {
-//line precondition_ilu.go:81:50000
-				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:50000
-			}
-//line precondition_ilu.go:83:50000
-			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:50000
-		}
-//line precondition_ilu.go:85:50000
-		return
-//line precondition_ilu.go:86:50000
-	}
-//line precondition_ilu.go:87:50000
-	for threadX := range 32 {
-//line precondition_ilu.go:88:50000
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:79:50000
-		if threadX == 0 {
-//line precondition_ilu.go:80:50000
-			p := value[own]
-//line precondition_ilu.go:81:50000
-			if p == 0 || p != p {
-//line precondition_ilu.go:81:50000
-				kernel.AtomicMin(&flaw[0], int32(row2))
-//line precondition_ilu.go:82:50000
-			}
-//line precondition_ilu.go:83:50000
-			kernel.StoreRelease(&sync[row2], 1)
-//line precondition_ilu.go:84:50000
-		}
-//line precondition_ilu.go:85:50000
-	}
-//line precondition_ilu.go:86:50000
-}
-
-//line quern_gen.go:10913:1
-func quernPlainFactorAll_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float32(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostFactorAll_float32(r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	index := host.Slice[int32](r, 1)
-	diagonal := host.Slice[int32](r, 2)
-	value := host.Slice[float32](r, 3)
+	value := host.Slice[T](r, 3)
 	flaw := host.Slice[int32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
@@ -10931,14 +4356,14 @@ func quernHostFactorAll_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FactorAll_float32(r, base, t1, start, diagonal, index, value, flaw, width)
+				quernRow1FactorAll[T](r, base, t1, start, diagonal, index, value, flaw, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, index []int32, value []float32, flaw []int32, width int) {
+func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, start []int32, diagonal []int32, index []int32, value []T, flaw []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(1-base, width)
 		if count <= 0 {
@@ -10947,67 +4372,38 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 		if 0 < len(flaw) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line precondition_ilu.go:94:50000
-				for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:50000
-					if r.Halted() {
-//line precondition_ilu.go:94:50000
-						r.Halt()
-//line precondition_ilu.go:95:50000
+				/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
+					/*line precondition_ilu.go:95:50000*/ if r.Halted() {
+						/*line precondition_ilu.go:94:50000*/ r.Halt() /*line quern_gen.go:4377:1*/
 					}
-//line precondition_ilu.go:95:50000
-					end := int(start[row+1])
-//line precondition_ilu.go:96:50000
-					own := int(diagonal[row])
-//line precondition_ilu.go:97:50000
-					for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:50000
-						if r.Halted() {
-//line precondition_ilu.go:97:50000
-							r.Halt()
-//line precondition_ilu.go:98:50000
+					/*line precondition_ilu.go:95:50000*/ end := int(start[row+1])
+					/*line precondition_ilu.go:96:50000*/ own := int(diagonal[row])
+					/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
+						/*line precondition_ilu.go:98:50000*/ if r.Halted() {
+							/*line precondition_ilu.go:97:50000*/ r.Halt() /*line quern_gen.go:4383:1*/
 						}
-//line precondition_ilu.go:98:50000
-						j := int(index[k])
-//line precondition_ilu.go:99:50000
-						l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:50000
-						t2 := l
-//line precondition_ilu.go:100:50000
-						t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:50000
-						t4 := int(start[j+1])
-//line precondition_ilu.go:101:50000
-						t5 := k + 1
-//line precondition_ilu.go:102:50000
-						t6 := end
-//line precondition_ilu.go:50:50000
-						for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:50000
-							if r.Halted() {
-//line precondition_ilu.go:50:50000
-								r.Halt()
-//line precondition_ilu.go:51:50000
+						/*line precondition_ilu.go:98:50000*/ j := int(index[k])
+						/*line precondition_ilu.go:99:50000*/ l := value[k] / value[diagonal[j]]
+						/*line precondition_ilu.go:100:50000*/ t2 := l
+						/*line precondition_ilu.go:100:50000*/ t3 := int(diagonal[j]) + 1
+						/*line precondition_ilu.go:100:50000*/ t4 := int(start[j+1])
+						/*line precondition_ilu.go:101:50000*/ t5 := k + 1
+						/*line precondition_ilu.go:102:50000*/ t6 := end
+						/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
+							/*line precondition_ilu.go:51:50000*/ if r.Halted() {
+								/*line precondition_ilu.go:50:50000*/ r.Halt() /*line quern_gen.go:4394:1*/
 							}
-//line precondition_ilu.go:51:50000
-							t12 := t5
-//line precondition_ilu.go:52:50000
-							t22 := t6
-//line precondition_ilu.go:51:50000
-							t32 := index[t12:t22]
-//line precondition_ilu.go:51:50000
-							t42 := index[q]
-//line convert.go:14
-							t13 := len(t32)
+							/*line precondition_ilu.go:51:50000*/ t12 := t5
+							/*line precondition_ilu.go:52:50000*/ t22 := t6
+							/*line precondition_ilu.go:51:50000*/ t32 := index[t12:t22]
+							/*line precondition_ilu.go:51:50000*/ t42 := index[q]
+							/*line convert.go:14*/ t13 := len(t32)
 							low := 0
-//line convert.go:15
-							for high := t13; low < high; {
+							/*line convert.go:15*/ for high := t13; low < high; {
 								if r.Halted() {
-//line convert.go:15
-									r.Halt()
+									/*line convert.go:15*/ r.Halt()
 								}
-//line convert.go:16
-								mid := (low + high) / 2
+								/*line convert.go:16*/ mid := (low + high) / 2
 								if t32[mid] < t42 {
 									low = mid + 1
 								} else {
@@ -11015,109 +4411,59 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 								}
 							}
 							result0 := low
-//line precondition_ilu.go:51:50000
-							at := t5 + result0
-//line precondition_ilu.go:52:50000
-							if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:50000
-								value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:50000
+							/*line precondition_ilu.go:51:50000*/ at := t5 + result0
+							/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
+								/*line precondition_ilu.go:53:50000*/ value[at] -= t2 * value[q] /*line quern_gen.go:4416:1*/
 							}
-//line precondition_ilu.go:55:50000
 						}
-//line precondition_ilu.go:101:50000
-						value[k] = l
-//line precondition_ilu.go:102:50000
+						/*line precondition_ilu.go:101:50000*/ value[k] = l /*line quern_gen.go:4419:1*/
 					}
-//line precondition_ilu.go:103:50000
-					p := value[own]
-//line precondition_ilu.go:104:50000
-					if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:50000
-						flaw[0] = int32(row)
-//line precondition_ilu.go:105:50000
+					/*line precondition_ilu.go:103:50000*/ p := value[own]
+					/*line precondition_ilu.go:104:50000*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
+						/*line precondition_ilu.go:104:50000*/ flaw[0] = int32(row) /*line quern_gen.go:4423:1*/
 					}
-//line precondition_ilu.go:106:50000
 				}
-//line precondition_ilu.go:107:50000
 			}
-//line precondition_ilu.go:108:50000
-			return
-//line precondition_ilu.go:109:50000
+			/*line precondition_ilu.go:108:50000*/ return /*line quern_gen.go:4427:1*/
 		}
-//line precondition_ilu.go:110:50000
 	}
-//line precondition_ilu.go:111:50000
-	for threadX := range width {
-//line precondition_ilu.go:112:50000
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:91:50000
-		if base+threadX > 0 {
-//line precondition_ilu.go:92:50000
-			continue
-//line precondition_ilu.go:93:50000
+	/*line precondition_ilu.go:111:50000*/ for threadX := range width {
+		/*line precondition_ilu.go:112:50000*/ r.ThreadIdx.X = threadX
+		/*line precondition_ilu.go:91:50000*/ if base+threadX > 0 {
+			/*line precondition_ilu.go:92:50000*/ continue /*line quern_gen.go:4433:1*/
 		}
-//line precondition_ilu.go:94:50000
-		for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:50000
-			if r.Halted() {
-//line precondition_ilu.go:94:50000
-				r.Halt()
-//line precondition_ilu.go:95:50000
+		/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
+			/*line precondition_ilu.go:95:50000*/ if r.Halted() {
+				/*line precondition_ilu.go:94:50000*/ r.Halt() /*line quern_gen.go:4437:1*/
 			}
-//line precondition_ilu.go:95:50000
-			end := int(start[row+1])
-//line precondition_ilu.go:96:50000
-			own := int(diagonal[row])
-//line precondition_ilu.go:97:50000
-			for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:50000
-				if r.Halted() {
-//line precondition_ilu.go:97:50000
-					r.Halt()
-//line precondition_ilu.go:98:50000
+			/*line precondition_ilu.go:95:50000*/ end := int(start[row+1])
+			/*line precondition_ilu.go:96:50000*/ own := int(diagonal[row])
+			/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
+				/*line precondition_ilu.go:98:50000*/ if r.Halted() {
+					/*line precondition_ilu.go:97:50000*/ r.Halt() /*line quern_gen.go:4443:1*/
 				}
-//line precondition_ilu.go:98:50000
-				j := int(index[k])
-//line precondition_ilu.go:99:50000
-				l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:50000
-				t2 := l
-//line precondition_ilu.go:100:50000
-				t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:50000
-				t4 := int(start[j+1])
-//line precondition_ilu.go:101:50000
-				t5 := k + 1
-//line precondition_ilu.go:102:50000
-				t6 := end
-//line precondition_ilu.go:50:50000
-				for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:50000
-					if r.Halted() {
-//line precondition_ilu.go:50:50000
-						r.Halt()
-//line precondition_ilu.go:51:50000
+				/*line precondition_ilu.go:98:50000*/ j := int(index[k])
+				/*line precondition_ilu.go:99:50000*/ l := value[k] / value[diagonal[j]]
+				/*line precondition_ilu.go:100:50000*/ t2 := l
+				/*line precondition_ilu.go:100:50000*/ t3 := int(diagonal[j]) + 1
+				/*line precondition_ilu.go:100:50000*/ t4 := int(start[j+1])
+				/*line precondition_ilu.go:101:50000*/ t5 := k + 1
+				/*line precondition_ilu.go:102:50000*/ t6 := end
+				/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
+					/*line precondition_ilu.go:51:50000*/ if r.Halted() {
+						/*line precondition_ilu.go:50:50000*/ r.Halt() /*line quern_gen.go:4454:1*/
 					}
-//line precondition_ilu.go:51:50000
-					t12 := t5
-//line precondition_ilu.go:52:50000
-					t22 := t6
-//line precondition_ilu.go:51:50000
-					t32 := index[t12:t22]
-//line precondition_ilu.go:51:50000
-					t42 := index[q]
-//line convert.go:14
-					t13 := len(t32)
+					/*line precondition_ilu.go:51:50000*/ t12 := t5
+					/*line precondition_ilu.go:52:50000*/ t22 := t6
+					/*line precondition_ilu.go:51:50000*/ t32 := index[t12:t22]
+					/*line precondition_ilu.go:51:50000*/ t42 := index[q]
+					/*line convert.go:14*/ t13 := len(t32)
 					low := 0
-//line convert.go:15
-					for high := t13; low < high; {
+					/*line convert.go:15*/ for high := t13; low < high; {
 						if r.Halted() {
-//line convert.go:15
-							r.Halt()
+							/*line convert.go:15*/ r.Halt()
 						}
-//line convert.go:16
-						mid := (low + high) / 2
+						/*line convert.go:16*/ mid := (low + high) / 2
 						if t32[mid] < t42 {
 							low = mid + 1
 						} else {
@@ -11125,291 +4471,31 @@ func quernRow1FactorAll_float32(r *host.Run, base, t1 int, start, diagonal, inde
 						}
 					}
 					result0 := low
-//line precondition_ilu.go:51:50000
-					at := t5 + result0
-//line precondition_ilu.go:52:50000
-					if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:50000
-						value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:50000
+					/*line precondition_ilu.go:51:50000*/ at := t5 + result0
+					/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
+						/*line precondition_ilu.go:53:50000*/ value[at] -= t2 * value[q] /*line quern_gen.go:4476:1*/
 					}
-//line precondition_ilu.go:55:50000
 				}
-//line precondition_ilu.go:101:50000
-				value[k] = l
-//line precondition_ilu.go:102:50000
+				/*line precondition_ilu.go:101:50000*/ value[k] = l /*line quern_gen.go:4479:1*/
 			}
-//line precondition_ilu.go:103:50000
-			p := value[own]
-//line precondition_ilu.go:103:50000
-			if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:50000
-				flaw[0] = int32(row)
-//line precondition_ilu.go:105:50000
+			/*line precondition_ilu.go:103:50000*/ p := value[own]
+			/*line precondition_ilu.go:103:50000*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
+				/*line precondition_ilu.go:104:50000*/ flaw[0] = int32(row) /*line quern_gen.go:4483:1*/
 			}
-//line precondition_ilu.go:106:50000
 		}
-//line precondition_ilu.go:107:50000
 	}
-//line precondition_ilu.go:108:50000
 }
 
-//line quern_gen.go:11158:1
-func quernPlainFactorAll_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_factorAll_float64(t, v0, v1, v2, v3, v4) })
+func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { inverseDiagonal[T](t, v0, v1, v2, v3) })
 }
 
-func quernHostFactorAll_float64(r *host.Run) {
+func quernHostInverseDiagonal[T float32 | float64](r *host.Run) {
 	start := host.Slice[int32](r, 0)
 	index := host.Slice[int32](r, 1)
-	diagonal := host.Slice[int32](r, 2)
-	value := host.Slice[float64](r, 3)
-	flaw := host.Slice[int32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	t1 := len(diagonal)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FactorAll_float64(r, base, t1, start, diagonal, index, value, flaw, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1FactorAll_float64(r *host.Run, base, t1 int, start, diagonal, index []int32, value []float64, flaw []int32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(1-base, width)
-		if count <= 0 {
-			return
-		}
-		if 0 < len(flaw) {
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-//line precondition_ilu.go:94:50000
-				for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:50000
-					if r.Halted() {
-//line precondition_ilu.go:94:50000
-						r.Halt()
-//line precondition_ilu.go:95:50000
-					}
-//line precondition_ilu.go:95:50000
-					end := int(start[row+1])
-//line precondition_ilu.go:96:50000
-					own := int(diagonal[row])
-//line precondition_ilu.go:97:50000
-					for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:50000
-						if r.Halted() {
-//line precondition_ilu.go:97:50000
-							r.Halt()
-//line precondition_ilu.go:98:50000
-						}
-//line precondition_ilu.go:98:50000
-						j := int(index[k])
-//line precondition_ilu.go:99:50000
-						l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:50000
-						t2 := l
-//line precondition_ilu.go:100:50000
-						t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:50000
-						t4 := int(start[j+1])
-//line precondition_ilu.go:101:50000
-						t5 := k + 1
-//line precondition_ilu.go:102:50000
-						t6 := end
-//line precondition_ilu.go:50:50000
-						for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:50000
-							if r.Halted() {
-//line precondition_ilu.go:50:50000
-								r.Halt()
-//line precondition_ilu.go:51:50000
-							}
-//line precondition_ilu.go:51:50000
-							t12 := t5
-//line precondition_ilu.go:52:50000
-							t22 := t6
-//line precondition_ilu.go:51:50000
-							t32 := index[t12:t22]
-//line precondition_ilu.go:51:50000
-							t42 := index[q]
-//line convert.go:14
-							t13 := len(t32)
-							low := 0
-//line convert.go:15
-							for high := t13; low < high; {
-								if r.Halted() {
-//line convert.go:15
-									r.Halt()
-								}
-//line convert.go:16
-								mid := (low + high) / 2
-								if t32[mid] < t42 {
-									low = mid + 1
-								} else {
-									high = mid
-								}
-							}
-							result0 := low
-//line precondition_ilu.go:51:50000
-							at := t5 + result0
-//line precondition_ilu.go:52:50000
-							if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:50000
-								value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:50000
-							}
-//line precondition_ilu.go:55:50000
-						}
-//line precondition_ilu.go:101:50000
-						value[k] = l
-//line precondition_ilu.go:102:50000
-					}
-//line precondition_ilu.go:103:50000
-					p := value[own]
-//line precondition_ilu.go:104:50000
-					if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:50000
-						flaw[0] = int32(row)
-//line precondition_ilu.go:105:50000
-					}
-//line precondition_ilu.go:106:50000
-				}
-//line precondition_ilu.go:107:50000
-			}
-//line precondition_ilu.go:108:50000
-			return
-//line precondition_ilu.go:109:50000
-		}
-//line precondition_ilu.go:110:50000
-	}
-//line precondition_ilu.go:111:50000
-	for threadX := range width {
-//line precondition_ilu.go:112:50000
-		r.ThreadIdx.X = threadX
-//line precondition_ilu.go:91:50000
-		if base+threadX > 0 {
-//line precondition_ilu.go:92:50000
-			continue
-//line precondition_ilu.go:93:50000
-		}
-//line precondition_ilu.go:94:50000
-		for row := 0; row < t1; row++ {
-//line precondition_ilu.go:95:50000
-			if r.Halted() {
-//line precondition_ilu.go:94:50000
-				r.Halt()
-//line precondition_ilu.go:95:50000
-			}
-//line precondition_ilu.go:95:50000
-			end := int(start[row+1])
-//line precondition_ilu.go:96:50000
-			own := int(diagonal[row])
-//line precondition_ilu.go:97:50000
-			for k := int(start[row]); k < own; k++ {
-//line precondition_ilu.go:98:50000
-				if r.Halted() {
-//line precondition_ilu.go:97:50000
-					r.Halt()
-//line precondition_ilu.go:98:50000
-				}
-//line precondition_ilu.go:98:50000
-				j := int(index[k])
-//line precondition_ilu.go:99:50000
-				l := value[k] / value[diagonal[j]]
-//line precondition_ilu.go:100:50000
-				t2 := l
-//line precondition_ilu.go:100:50000
-				t3 := int(diagonal[j]) + 1
-//line precondition_ilu.go:100:50000
-				t4 := int(start[j+1])
-//line precondition_ilu.go:101:50000
-				t5 := k + 1
-//line precondition_ilu.go:102:50000
-				t6 := end
-//line precondition_ilu.go:50:50000
-				for q := t3; q < t4; q++ {
-//line precondition_ilu.go:51:50000
-					if r.Halted() {
-//line precondition_ilu.go:50:50000
-						r.Halt()
-//line precondition_ilu.go:51:50000
-					}
-//line precondition_ilu.go:51:50000
-					t12 := t5
-//line precondition_ilu.go:52:50000
-					t22 := t6
-//line precondition_ilu.go:51:50000
-					t32 := index[t12:t22]
-//line precondition_ilu.go:51:50000
-					t42 := index[q]
-//line convert.go:14
-					t13 := len(t32)
-					low := 0
-//line convert.go:15
-					for high := t13; low < high; {
-						if r.Halted() {
-//line convert.go:15
-							r.Halt()
-						}
-//line convert.go:16
-						mid := (low + high) / 2
-						if t32[mid] < t42 {
-							low = mid + 1
-						} else {
-							high = mid
-						}
-					}
-					result0 := low
-//line precondition_ilu.go:51:50000
-					at := t5 + result0
-//line precondition_ilu.go:52:50000
-					if at < t6 && index[at] == index[q] {
-//line precondition_ilu.go:53:50000
-						value[at] -= t2 * value[q]
-//line precondition_ilu.go:54:50000
-					}
-//line precondition_ilu.go:55:50000
-				}
-//line precondition_ilu.go:101:50000
-				value[k] = l
-//line precondition_ilu.go:102:50000
-			}
-//line precondition_ilu.go:103:50000
-			p := value[own]
-//line precondition_ilu.go:103:50000
-			if (p == 0 || p != p) && flaw[0] > int32(row) {
-//line precondition_ilu.go:104:50000
-				flaw[0] = int32(row)
-//line precondition_ilu.go:105:50000
-			}
-//line precondition_ilu.go:106:50000
-		}
-//line precondition_ilu.go:107:50000
-	}
-//line precondition_ilu.go:108:50000
-}
-
-//line quern_gen.go:11403:1
-func quernPlainInverseDiagonal_float32(r *host.Run) {
-	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float32(t, v0, v1, v2, v3) })
-}
-
-func quernHostInverseDiagonal_float32(r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	index := host.Slice[int32](r, 1)
-	value := host.Slice[float32](r, 2)
-	inverse := host.Slice[float32](r, 3)
+	value := host.Slice[T](r, 2)
+	inverse := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -11420,14 +4506,14 @@ func quernHostInverseDiagonal_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1InverseDiagonal_float32(r, base, inverse, start, index, value, width, base2)
+				quernRow1InverseDiagonal[T](r, base, inverse, start, index, value, width, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1InverseDiagonal_float32(r *host.Run, base int, inverse []float32, start, index []int32, value []float32, width, base2 int) {
+func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, inverse []T, start []int32, index []int32, value []T, width int, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(inverse)-base, len(start)-base2, width)
 		if count <= 0 {
@@ -11441,214 +4527,56 @@ func quernRow1InverseDiagonal_float32(r *host.Run, base int, inverse []float32, 
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 //line precondition_jacobi.go:17:70000
-				var d float32
-//line precondition_jacobi.go:18:70000
-				end := int(row[threadX])
-//line precondition_jacobi.go:19:70000
-				for k := int(row2[threadX]); k < end; k++ {
-//line precondition_jacobi.go:20:70000
-					if r.Halted() {
-//line precondition_jacobi.go:19:70000
-						r.Halt()
-//line precondition_jacobi.go:20:70000
+				var d T
+				/*line precondition_jacobi.go:18:70000*/ end := int(row[threadX])
+				/*line precondition_jacobi.go:19:70000*/ for k := int(row2[threadX]); k < end; k++ {
+					/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
+						/*line precondition_jacobi.go:19:70000*/ r.Halt() /*line quern_gen.go:4534:1*/
 					}
-//line precondition_jacobi.go:20:70000
-					if int(index[k]) == i {
-//line precondition_jacobi.go:21:70000
-						d += value[k]
-//line precondition_jacobi.go:22:70000
+					/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
+						/*line precondition_jacobi.go:21:70000*/ d += value[k] /*line quern_gen.go:4537:1*/
 					}
-//line precondition_jacobi.go:23:70000
 				}
-//line precondition_jacobi.go:24:70000
-				if d == 0 {
-//line precondition_jacobi.go:25:70000
-					d = 1
-//line precondition_jacobi.go:26:70000
+				/*line precondition_jacobi.go:24:70000*/ if d == 0 {
+					/*line precondition_jacobi.go:25:70000*/ d = 1 /*line quern_gen.go:4541:1*/
 				}
-//line precondition_jacobi.go:27:70000
-				row3[threadX] = 1 / d
-//line precondition_jacobi.go:28:70000
+				/*line precondition_jacobi.go:27:70000*/ row3[threadX] = 1 / d /*line quern_gen.go:4543:1*/
 			}
-//line precondition_jacobi.go:29:70000
-			return
-//line precondition_jacobi.go:30:70000
+			/*line precondition_jacobi.go:29:70000*/ return /*line quern_gen.go:4545:1*/
 		}
-//line precondition_jacobi.go:31:70000
 	}
-//line precondition_jacobi.go:32:70000
-	for threadX := range width {
-//line precondition_jacobi.go:33:70000
-		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:34:70000
-		i := base + threadX
-//line precondition_jacobi.go:16:70000
-		if i < len(inverse) && i+1 < len(start) {
+	/*line precondition_jacobi.go:32:70000*/ for threadX := range width {
+		/*line precondition_jacobi.go:33:70000*/ r.ThreadIdx.X = threadX
+		/*line precondition_jacobi.go:34:70000*/ i := base + threadX
+		/*line precondition_jacobi.go:16:70000*/ if i < len(inverse) && i+1 < len(start) {
 //line precondition_jacobi.go:17:70000
-			var d float32
-//line precondition_jacobi.go:18:70000
-			end := int(start[i+1])
-//line precondition_jacobi.go:19:70000
-			for k := int(start[i]); k < end; k++ {
-//line precondition_jacobi.go:20:70000
-				if r.Halted() {
-//line precondition_jacobi.go:19:70000
-					r.Halt()
-//line precondition_jacobi.go:20:70000
+			var d T
+			/*line precondition_jacobi.go:18:70000*/ end := int(start[i+1])
+			/*line precondition_jacobi.go:19:70000*/ for k := int(start[i]); k < end; k++ {
+				/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
+					/*line precondition_jacobi.go:19:70000*/ r.Halt() /*line quern_gen.go:4557:1*/
 				}
-//line precondition_jacobi.go:20:70000
-				if int(index[k]) == i {
-//line precondition_jacobi.go:21:70000
-					d += value[k]
-//line precondition_jacobi.go:22:70000
+				/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
+					/*line precondition_jacobi.go:21:70000*/ d += value[k] /*line quern_gen.go:4560:1*/
 				}
-//line precondition_jacobi.go:23:70000
 			}
-//line precondition_jacobi.go:24:70000
-			if d == 0 {
-//line precondition_jacobi.go:25:70000
-				d = 1
-//line precondition_jacobi.go:26:70000
+			/*line precondition_jacobi.go:24:70000*/ if d == 0 {
+				/*line precondition_jacobi.go:25:70000*/ d = 1 /*line quern_gen.go:4564:1*/
 			}
-//line precondition_jacobi.go:27:70000
-			inverse[i] = 1 / d
-//line precondition_jacobi.go:28:70000
-		}
-//line precondition_jacobi.go:29:70000
-	}
-//line precondition_jacobi.go:30:70000
-}
-
-//line quern_gen.go:11523:1
-func quernPlainInverseDiagonal_float64(r *host.Run) {
-	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_inverseDiagonal_float64(t, v0, v1, v2, v3) })
-}
-
-func quernHostInverseDiagonal_float64(r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	index := host.Slice[int32](r, 1)
-	value := host.Slice[float64](r, 2)
-	inverse := host.Slice[float64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1InverseDiagonal_float64(r, base, inverse, start, index, value, width, base2)
-			}
+			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d /*line quern_gen.go:4566:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1InverseDiagonal_float64(r *host.Run, base int, inverse []float64, start, index []int32, value []float64, width, base2 int) {
-	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
-		count := min(len(inverse)-base, len(start)-base2, width)
-		if count <= 0 {
-			return
-		}
-		if base2 >= 0 && count <= len(start)-base2 && base >= 0 && count <= len(start)-base && count <= len(inverse)-base {
-			row := start[base2:][:count]
-			row2 := start[base:][:count]
-			row3 := inverse[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line precondition_jacobi.go:17:70000
-				var d float64
-//line precondition_jacobi.go:18:70000
-				end := int(row[threadX])
-//line precondition_jacobi.go:19:70000
-				for k := int(row2[threadX]); k < end; k++ {
-//line precondition_jacobi.go:20:70000
-					if r.Halted() {
-//line precondition_jacobi.go:19:70000
-						r.Halt()
-//line precondition_jacobi.go:20:70000
-					}
-//line precondition_jacobi.go:20:70000
-					if int(index[k]) == i {
-//line precondition_jacobi.go:21:70000
-						d += value[k]
-//line precondition_jacobi.go:22:70000
-					}
-//line precondition_jacobi.go:23:70000
-				}
-//line precondition_jacobi.go:24:70000
-				if d == 0 {
-//line precondition_jacobi.go:25:70000
-					d = 1
-//line precondition_jacobi.go:26:70000
-				}
-//line precondition_jacobi.go:27:70000
-				row3[threadX] = 1 / d
-//line precondition_jacobi.go:28:70000
-			}
-//line precondition_jacobi.go:29:70000
-			return
-//line precondition_jacobi.go:30:70000
-		}
-//line precondition_jacobi.go:31:70000
-	}
-//line precondition_jacobi.go:32:70000
-	for threadX := range width {
-//line precondition_jacobi.go:33:70000
-		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:34:70000
-		i := base + threadX
-//line precondition_jacobi.go:16:70000
-		if i < len(inverse) && i+1 < len(start) {
-//line precondition_jacobi.go:17:70000
-			var d float64
-//line precondition_jacobi.go:18:70000
-			end := int(start[i+1])
-//line precondition_jacobi.go:19:70000
-			for k := int(start[i]); k < end; k++ {
-//line precondition_jacobi.go:20:70000
-				if r.Halted() {
-//line precondition_jacobi.go:19:70000
-					r.Halt()
-//line precondition_jacobi.go:20:70000
-				}
-//line precondition_jacobi.go:20:70000
-				if int(index[k]) == i {
-//line precondition_jacobi.go:21:70000
-					d += value[k]
-//line precondition_jacobi.go:22:70000
-				}
-//line precondition_jacobi.go:23:70000
-			}
-//line precondition_jacobi.go:24:70000
-			if d == 0 {
-//line precondition_jacobi.go:25:70000
-				d = 1
-//line precondition_jacobi.go:26:70000
-			}
-//line precondition_jacobi.go:27:70000
-			inverse[i] = 1 / d
-//line precondition_jacobi.go:28:70000
-		}
-//line precondition_jacobi.go:29:70000
-	}
-//line precondition_jacobi.go:30:70000
+func quernPlainScale[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Slice[T](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { scale[T](t, v0, v1, v2) })
 }
 
-//line quern_gen.go:11643:1
-func quernPlainScale_float32(r *host.Run) {
-	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_scale_float32(t, v0, v1, v2) })
-}
-
-func quernHostScale_float32(r *host.Run) {
-	d := host.Slice[float32](r, 0)
-	r2 := host.Slice[float32](r, 1)
-	z := host.Slice[float32](r, 2)
+func quernHostScale[T float32 | float64](r *host.Run) {
+	d := host.Slice[T](r, 0)
+	r2 := host.Slice[T](r, 1)
+	z := host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -11658,14 +4586,14 @@ func quernHostScale_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scale_float32(r, base, z, d, r2, width)
+				quernRow1Scale[T](r, base, z, d, r2, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scale_float32(r *host.Run, base int, z, d, r2 []float32, width int) {
+func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2 []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(z)-base, width)
 		if count <= 0 {
@@ -11676,98 +4604,20 @@ func quernRow1Scale_float32(r *host.Run, base int, z, d, r2 []float32, width int
 			row2 := d[base:][:count]
 			row3 := r2[base:][:count]
 			for threadX := range count {
-//line precondition_jacobi.go:36:70000
-				row[threadX] = row2[threadX] * row3[threadX]
-//line precondition_jacobi.go:37:70000
+				/*line precondition_jacobi.go:36:70000*/ row[threadX] = row2[threadX] * row3[threadX] /*line quern_gen.go:4607:1*/
 			}
-//line precondition_jacobi.go:38:70000
-			return
-//line precondition_jacobi.go:39:70000
+			/*line precondition_jacobi.go:38:70000*/ return /*line quern_gen.go:4609:1*/
 		}
-//line precondition_jacobi.go:40:70000
 	}
-//line precondition_jacobi.go:41:70000
-	for threadX := range width {
-//line precondition_jacobi.go:42:70000
-		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:43:70000
-		i := base + threadX
-//line precondition_jacobi.go:35:70000
-		if i < len(z) {
-//line precondition_jacobi.go:36:70000
-			z[i] = d[i] * r2[i]
-//line precondition_jacobi.go:37:70000
-		}
-//line precondition_jacobi.go:38:70000
-	}
-//line precondition_jacobi.go:39:70000
-}
-
-//line quern_gen.go:11707:1
-func quernPlainScale_float64(r *host.Run) {
-	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_scale_float64(t, v0, v1, v2) })
-}
-
-func quernHostScale_float64(r *host.Run) {
-	d := host.Slice[float64](r, 0)
-	r2 := host.Slice[float64](r, 1)
-	z := host.Slice[float64](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scale_float64(r, base, z, d, r2, width)
-			}
+	/*line precondition_jacobi.go:41:70000*/ for threadX := range width {
+		/*line precondition_jacobi.go:42:70000*/ r.ThreadIdx.X = threadX
+		/*line precondition_jacobi.go:43:70000*/ i := base + threadX
+		/*line precondition_jacobi.go:35:70000*/ if i < len(z) {
+			/*line precondition_jacobi.go:36:70000*/ z[i] = d[i] * r2[i] /*line quern_gen.go:4616:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1Scale_float64(r *host.Run, base int, z, d, r2 []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(z)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(z)-base && count <= len(d)-base && count <= len(r2)-base {
-			row := z[base:][:count]
-			row2 := d[base:][:count]
-			row3 := r2[base:][:count]
-			for threadX := range count {
-//line precondition_jacobi.go:36:70000
-				row[threadX] = row2[threadX] * row3[threadX]
-//line precondition_jacobi.go:37:70000
-			}
-//line precondition_jacobi.go:38:70000
-			return
-//line precondition_jacobi.go:39:70000
-		}
-//line precondition_jacobi.go:40:70000
-	}
-//line precondition_jacobi.go:41:70000
-	for threadX := range width {
-//line precondition_jacobi.go:42:70000
-		r.ThreadIdx.X = threadX
-//line precondition_jacobi.go:43:70000
-		i := base + threadX
-//line precondition_jacobi.go:35:70000
-		if i < len(z) {
-//line precondition_jacobi.go:36:70000
-			z[i] = d[i] * r2[i]
-//line precondition_jacobi.go:37:70000
-		}
-//line precondition_jacobi.go:38:70000
-	}
-//line precondition_jacobi.go:39:70000
-}
-
-//line quern_gen.go:11771:1
 func quernPlainStartCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_startCG(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -11798,143 +4648,89 @@ func quernHostStartCG(r *host.Run) {
 				quernRow1StartCG(r, sums, first, n, bb)
 			}
 		}
-//line dot.go:67:10000
-		host.ReduceAdd(reduceAdds, sums)
-//line dot.go:68:10000
-		for threadZ := range 1 {
-//line dot.go:69:10000
-			for threadY := range 1 {
-//line dot.go:70:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:71:10000
-				first2 := (threadZ*1 + threadY) * 32
-//line dot.go:72:10000
-				quernRow2StartCG(r, t4s, first2, reduceAdds, sums2, n, rr)
-//line dot.go:73:10000
+		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:10000*/ for threadZ := range 1 {
+			/*line dot.go:69:10000*/ for threadY := range 1 {
+				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line dot.go:72:10000*/ quernRow2StartCG(r, t4s, first2, reduceAdds, sums2, n, rr) /*line quern_gen.go:4656:1*/
 			}
-//line dot.go:74:10000
 		}
-//line dot.go:75:10000
-		host.ReduceAdd(reduceAdds2, sums2)
-//line dot.go:76:10000
-		for threadZ := range 1 {
-//line dot.go:77:10000
-			for threadY := range 1 {
-//line dot.go:78:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:79:10000
-				first3 := (threadZ*1 + threadY) * 32
-//line dot.go:80:10000
-				quernRow3StartCG(r, t8s, first3, reduceAdds2, sums3, n, rz)
-//line dot.go:81:10000
+		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
+		/*line dot.go:76:10000*/ for threadZ := range 1 {
+			/*line dot.go:77:10000*/ for threadY := range 1 {
+				/*line dot.go:78:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:79:10000*/ first3 := (threadZ*1 + threadY) * 32
+				/*line dot.go:80:10000*/ quernRow3StartCG(r, t8s, first3, reduceAdds2, sums3, n, rz) /*line quern_gen.go:4664:1*/
 			}
-//line dot.go:82:10000
 		}
-//line dot.go:83:10000
-		host.ReduceAdd(reduceAdds3, sums3)
-//line dot.go:84:10000
-		for threadZ := range 1 {
-//line dot.go:85:10000
-			for threadY := range 1 {
-//line dot.go:86:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:87:10000
-				first4 := (threadZ*1 + threadY) * 32
-//line dot.go:88:10000
-				quernRow4StartCG(r, t4s, first4, t8s, reduceAdds3, state, value, history)
-//line dot.go:89:10000
+		/*line dot.go:83:10000*/ host.ReduceAdd(reduceAdds3, sums3)
+		/*line dot.go:84:10000*/ for threadZ := range 1 {
+			/*line dot.go:85:10000*/ for threadY := range 1 {
+				/*line dot.go:86:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:87:10000*/ first4 := (threadZ*1 + threadY) * 32
+				/*line dot.go:88:10000*/ quernRow4StartCG(r, t4s, first4, t8s, reduceAdds3, state, value, history) /*line quern_gen.go:4672:1*/
 			}
-//line dot.go:90:10000
 		}
-//line dot.go:91:10000
 	}
-//line dot.go:92:10000
 }
 
 //go:noinline
-//line quern_gen.go:11856:1
-func quernRow1StartCG(r *host.Run, sums []float64, first, n int, bb []float64) {
+func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-//line dot.go:64:10000
-		for i := threadX & 31; i < n && i < len(bb); i += 32 {
-//line dot.go:65:10000
-			sum += bb[i]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(bb); i += 32 {
+			/*line dot.go:65:10000*/ sum += bb[i] /*line quern_gen.go:4686:1*/
 		}
-//line dot.go:67:10000
-		sumRow[threadX] = sum
-//line dot.go:68:10000
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4688:1*/
 	}
-//line dot.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:11877:1
-func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rr []float64) {
+func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float64, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	sumRow2 := (*[32]float64)(sums2[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line dot.go:67:10000
-		result0 := reduceAdd
-//line solve_cg.go:30:80000
-		t4 := result0
+		/*line dot.go:67:10000*/ result0 := reduceAdd
+		/*line solve_cg.go:30:80000*/ t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
-//line dot.go:64:10000
-		for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
-//line dot.go:65:10000
-			sum2 += rr[i2]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+			/*line dot.go:65:10000*/ sum2 += rr[i2] /*line quern_gen.go:4705:1*/
 		}
-//line dot.go:67:10000
-		t4Row[threadX] = t4
-//line dot.go:68:10000
-		sumRow2[threadX] = sum2
-//line dot.go:69:10000
+		/*line dot.go:67:10000*/ t4Row[threadX] = t4
+		/*line dot.go:68:10000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:4708:1*/
 	}
-//line dot.go:70:10000
 }
 
 //go:noinline
-//line quern_gen.go:11907:1
-func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2, sums3 []float64, n int, rz []float64) {
+func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2 []float64, sums3 []float64, n int, rz []float64) {
 	t8Row := (*[32]float64)(t8s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
 	sumRow3 := (*[32]float64)(sums3[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd2 := reduceAddRow2[threadX]
-//line dot.go:67:10000
-		result02 := reduceAdd2
-//line solve_cg.go:30:80000
-		t8 := result02
+		/*line dot.go:67:10000*/ result02 := reduceAdd2
+		/*line solve_cg.go:30:80000*/ t8 := result02
 //line dot.go:63:10000
 		var sum3 float64
-//line dot.go:64:10000
-		for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
-//line dot.go:65:10000
-			sum3 += rz[i3]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i3 := (threadX + first3) & 31; i3 < n && i3 < len(rz); i3 += 32 {
+			/*line dot.go:65:10000*/ sum3 += rz[i3] /*line quern_gen.go:4725:1*/
 		}
-//line dot.go:67:10000
-		t8Row[threadX] = t8
-//line dot.go:68:10000
-		sumRow3[threadX] = sum3
-//line dot.go:69:10000
+		/*line dot.go:67:10000*/ t8Row[threadX] = t8
+		/*line dot.go:68:10000*/ sumRow3[threadX] = sum3 /*line quern_gen.go:4728:1*/
 	}
-//line dot.go:70:10000
 }
 
 //go:noinline
-//line quern_gen.go:11937:1
-func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, state []float64, value float64, history []float64) {
+func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s []float64, reduceAdds3 []float64, state []float64, value float64, history []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	t8Row := (*[32]float64)(t8s[first4:])
 	reduceAddRow3 := (*[32]float64)(reduceAdds3[first4:])
@@ -11943,72 +4739,40 @@ func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s, reduceAdds3, 
 		t4 := t4Row[threadX]
 		t8 := t8Row[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-//line dot.go:67:10000
-		result03 := reduceAdd3
-//line solve_cg.go:30:80000
-		t12 := result03
-//line solve_cg.go:31:80000
-		b := t4
-//line solve_cg.go:32:80000
-		r2 := t8
-//line solve_cg.go:33:80000
-		z := t12
-//line solve_cg.go:31:80000
-		if threadX == 0 {
-//line solve_cg.go:32:80000
-			_ = state[0]
-//line solve_cg.go:32:80000
-			_ = state[1]
-//line solve_cg.go:32:80000
-			_ = state[2]
-//line solve_cg.go:33:80000
-			t16 := z
-//line solve_cg.go:32:80000
-			state[0] = 0
-//line solve_cg.go:32:80000
-			state[1] = 0
-//line solve_cg.go:32:80000
-			state[2] = t16
-//line solve_cg.go:33:80000
-			_ = state[3]
-//line solve_cg.go:33:80000
-			_ = state[4]
-//line solve_cg.go:34:80000
-			t19 := value * b
-//line solve_cg.go:35:80000
-			t20 := b
-//line solve_cg.go:33:80000
-			state[3] = t19
-//line solve_cg.go:33:80000
-			state[4] = t20
-//line solve_cg.go:34:80000
-			_ = state[5]
-//line solve_cg.go:34:80000
-			_ = state[6]
-//line solve_cg.go:34:80000
-			state[5] = 0
-//line solve_cg.go:34:80000
-			state[6] = 0
-//line solve_cg.go:35:80000
-			if r2 <= state[3] {
-//line solve_cg.go:36:80000
-				state[5] = 1
+		/*line dot.go:67:10000*/ result03 := reduceAdd3
+		/*line solve_cg.go:30:80000*/ t12 := result03
+		/*line solve_cg.go:31:80000*/ b := t4
+		/*line solve_cg.go:32:80000*/ r2 := t8
+		/*line solve_cg.go:33:80000*/ z := t12
+		/*line solve_cg.go:31:80000*/ if threadX == 0 {
+			/*line solve_cg.go:32:80000*/ _ = state[0]
+			/*line solve_cg.go:32:80000*/ _ = state[1]
+			/*line solve_cg.go:32:80000*/ _ = state[2]
+			/*line solve_cg.go:33:80000*/ t16 := z
+			/*line solve_cg.go:32:80000*/ state[0] = 0
+			/*line solve_cg.go:32:80000*/ state[1] = 0
+			/*line solve_cg.go:32:80000*/ state[2] = t16
+			/*line solve_cg.go:33:80000*/ _ = state[3]
+			/*line solve_cg.go:33:80000*/ _ = state[4]
+			/*line solve_cg.go:34:80000*/ t19 := value * b
+			/*line solve_cg.go:35:80000*/ t20 := b
+			/*line solve_cg.go:33:80000*/ state[3] = t19
+			/*line solve_cg.go:33:80000*/ state[4] = t20
+			/*line solve_cg.go:34:80000*/ _ = state[5]
+			/*line solve_cg.go:34:80000*/ _ = state[6]
+			/*line solve_cg.go:34:80000*/ state[5] = 0
+			/*line solve_cg.go:34:80000*/ state[6] = 0
+			/*line solve_cg.go:35:80000*/ if r2 <= state[3] {
+				/*line solve_cg.go:36:80000*/ state[5] = 1
 //line solve_cg.go:37:80000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_cg.go:38:80000
-				state[5] = 3
-//line solve_cg.go:39:80000
+				/*line solve_cg.go:38:80000*/ state[5] = 3 /*line quern_gen.go:4769:1*/
 			}
-//line solve_cg.go:40:80000
-			history[0] = r2
-//line solve_cg.go:41:80000
+			/*line solve_cg.go:40:80000*/ history[0] = r2 /*line quern_gen.go:4771:1*/
 		}
-//line solve_cg.go:42:80000
 	}
-//line solve_cg.go:43:80000
 }
 
-//line quern_gen.go:12012:1
 func quernPlainAlphaCG(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_alphaCG(t, v0, v1, v2) })
@@ -12028,100 +4792,67 @@ func quernHostAlphaCG(r *host.Run) {
 				quernRow1AlphaCG(r, sums, first, n, pq)
 			}
 		}
-//line dot.go:67:10000
-		host.ReduceAdd(reduceAdds, sums)
-//line dot.go:68:10000
-		for threadZ := range 1 {
-//line dot.go:69:10000
-			for threadY := range 1 {
-//line dot.go:70:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:71:10000
-				first2 := (threadZ*1 + threadY) * 32
-//line dot.go:72:10000
-				quernRow2AlphaCG(r, reduceAdds, first2, state)
-//line dot.go:73:10000
+		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:10000*/ for threadZ := range 1 {
+			/*line dot.go:69:10000*/ for threadY := range 1 {
+				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line dot.go:72:10000*/ quernRow2AlphaCG(r, reduceAdds, first2, state) /*line quern_gen.go:4800:1*/
 			}
-//line dot.go:74:10000
 		}
-//line dot.go:75:10000
 	}
-//line dot.go:76:10000
 }
 
 //go:noinline
-//line quern_gen.go:12054:1
-func quernRow1AlphaCG(r *host.Run, sums []float64, first, n int, pq []float64) {
+func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-//line dot.go:64:10000
-		for i := threadX & 31; i < n && i < len(pq); i += 32 {
-//line dot.go:65:10000
-			sum += pq[i]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(pq); i += 32 {
+			/*line dot.go:65:10000*/ sum += pq[i] /*line quern_gen.go:4814:1*/
 		}
-//line dot.go:67:10000
-		sumRow[threadX] = sum
-//line dot.go:68:10000
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4816:1*/
 	}
-//line dot.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:12075:1
 func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []float64) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line dot.go:67:10000
-		result0 := reduceAdd
-//line solve_cg.go:48:80000
-		d := result0
-//line solve_cg.go:49:80000
-		if threadX == 0 {
-//line solve_cg.go:50:80000
-			state[0] = 0
-//line solve_cg.go:51:80000
-			if state[5] == 0 {
-//line solve_cg.go:52:80000
-				if d > 0 {
-//line solve_cg.go:53:80000
-					state[0] = state[2] / d
+		/*line dot.go:67:10000*/ result0 := reduceAdd
+		/*line solve_cg.go:48:80000*/ d := result0
+		/*line solve_cg.go:49:80000*/ if threadX == 0 {
+			/*line solve_cg.go:50:80000*/ state[0] = 0
+			/*line solve_cg.go:51:80000*/ if state[5] == 0 {
+				/*line solve_cg.go:52:80000*/ if d > 0 {
+					/*line solve_cg.go:53:80000*/ state[0] = state[2] / d
 //line solve_cg.go:54:80000
 				} else if d <= 0 {
-//line solve_cg.go:55:80000
-					state[5] = 2
+					/*line solve_cg.go:55:80000*/ state[5] = 2
 //line solve_cg.go:56:80000
 				} else {
-//line solve_cg.go:57:80000
-					state[5] = 3
-//line solve_cg.go:58:80000
+					/*line solve_cg.go:57:80000*/ state[5] = 3 /*line quern_gen.go:4838:1*/
 				}
-//line solve_cg.go:59:80000
 			}
-//line solve_cg.go:60:80000
 		}
-//line solve_cg.go:61:80000
 	}
-//line solve_cg.go:62:80000
 }
 
-//line quern_gen.go:12114:1
-func quernPlainStepCG_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float32(t, v0, v1, v2, v3, v4) })
+func quernPlainStepCG[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { stepCG[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostStepCG_float32(r *host.Run) {
+func quernHostStepCG[T float32 | float64](r *host.Run) {
 	state := host.Slice[float64](r, 0)
-	p := host.Slice[float32](r, 1)
-	q := host.Slice[float32](r, 2)
-	x := host.Slice[float32](r, 3)
-	r2 := host.Slice[float32](r, 4)
+	p := host.Slice[T](r, 1)
+	q := host.Slice[T](r, 2)
+	x := host.Slice[T](r, 3)
+	r2 := host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -12131,14 +4862,14 @@ func quernHostStepCG_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StepCG_float32(r, state, base, x, p, r2, q, width)
+				quernRow1StepCG[T](r, state, base, x, p, r2, q, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1StepCG_float32(r *host.Run, state []float64, base int, x, p, r2, q []float32, width int) {
+func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int, x []T, p []T, r2 []T, q []T, width int) {
 	count := width
 	if 0 < len(state) && base >= 0 && count <= len(x)-base && count <= len(p)-base && count <= len(r2)-base && count <= len(q)-base {
 		row := x[base:][:count]
@@ -12147,118 +4878,25 @@ func quernRow1StepCG_float32(r *host.Run, state []float64, base int, x, p, r2, q
 		row4 := q[base:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line solve_cg.go:67:80000
-			alpha := float32(state[0])
-//line solve_cg.go:68:80000
-			if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:80000
-				row[threadX] += alpha * row2[threadX]
-//line solve_cg.go:70:80000
-				row3[threadX] -= alpha * row4[threadX]
-//line solve_cg.go:71:80000
-			}
-//line solve_cg.go:72:80000
-		}
-//line solve_cg.go:73:80000
-		return
-//line solve_cg.go:74:80000
-	}
-//line solve_cg.go:75:80000
-	for threadX := range width {
-//line solve_cg.go:76:80000
-		r.ThreadIdx.X = threadX
-//line solve_cg.go:77:80000
-		i := base + threadX
-//line solve_cg.go:67:80000
-		alpha := float32(state[0])
-//line solve_cg.go:68:80000
-		if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:80000
-			x[i] += alpha * p[i]
-//line solve_cg.go:70:80000
-			r2[i] -= alpha * q[i]
-//line solve_cg.go:71:80000
-		}
-//line solve_cg.go:72:80000
-	}
-//line solve_cg.go:73:80000
-}
-
-//line quern_gen.go:12188:1
-func quernPlainStepCG_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_stepCG_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostStepCG_float64(r *host.Run) {
-	state := host.Slice[float64](r, 0)
-	p := host.Slice[float64](r, 1)
-	q := host.Slice[float64](r, 2)
-	x := host.Slice[float64](r, 3)
-	r2 := host.Slice[float64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StepCG_float64(r, state, base, x, p, r2, q, width)
+			/*line solve_cg.go:67:80000*/ alpha := T(state[0])
+			/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
+				/*line solve_cg.go:69:80000*/ row[threadX] += alpha * row2[threadX]
+				/*line solve_cg.go:70:80000*/ row3[threadX] -= alpha * row4[threadX] /*line quern_gen.go:4884:1*/
 			}
 		}
+		/*line solve_cg.go:73:80000*/ return /*line quern_gen.go:4887:1*/
+	}
+	/*line solve_cg.go:75:80000*/ for threadX := range width {
+		/*line solve_cg.go:76:80000*/ r.ThreadIdx.X = threadX
+		/*line solve_cg.go:77:80000*/ i := base + threadX
+		/*line solve_cg.go:67:80000*/ alpha := T(state[0])
+		/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
+			/*line solve_cg.go:69:80000*/ x[i] += alpha * p[i]
+			/*line solve_cg.go:70:80000*/ r2[i] -= alpha * q[i] /*line quern_gen.go:4895:1*/
+		}
 	}
 }
 
-//go:noinline
-func quernRow1StepCG_float64(r *host.Run, state []float64, base int, x, p, r2, q []float64, width int) {
-	count := width
-	if 0 < len(state) && base >= 0 && count <= len(x)-base && count <= len(p)-base && count <= len(r2)-base && count <= len(q)-base {
-		row := x[base:][:count]
-		row2 := p[base:][:count]
-		row3 := r2[base:][:count]
-		row4 := q[base:][:count]
-		for threadX := range count {
-			i := base + threadX
-//line solve_cg.go:67:80000
-			alpha := float64(state[0])
-//line solve_cg.go:68:80000
-			if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:80000
-				row[threadX] += alpha * row2[threadX]
-//line solve_cg.go:70:80000
-				row3[threadX] -= alpha * row4[threadX]
-//line solve_cg.go:71:80000
-			}
-//line solve_cg.go:72:80000
-		}
-//line solve_cg.go:73:80000
-		return
-//line solve_cg.go:74:80000
-	}
-//line solve_cg.go:75:80000
-	for threadX := range width {
-//line solve_cg.go:76:80000
-		r.ThreadIdx.X = threadX
-//line solve_cg.go:77:80000
-		i := base + threadX
-//line solve_cg.go:67:80000
-		alpha := float64(state[0])
-//line solve_cg.go:68:80000
-		if i < len(x) && alpha != 0 {
-//line solve_cg.go:69:80000
-			x[i] += alpha * p[i]
-//line solve_cg.go:70:80000
-			r2[i] -= alpha * q[i]
-//line solve_cg.go:71:80000
-		}
-//line solve_cg.go:72:80000
-	}
-//line solve_cg.go:73:80000
-}
-
-//line quern_gen.go:12262:1
 func quernPlainBetaCG(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_betaCG(t, v0, v1, v2, v3, v4, v5) })
@@ -12284,154 +4922,99 @@ func quernHostBetaCG(r *host.Run) {
 				quernRow1BetaCG(r, sums, first, n, rr)
 			}
 		}
-//line dot.go:67:10000
-		host.ReduceAdd(reduceAdds, sums)
-//line dot.go:68:10000
-		for threadZ := range 1 {
-//line dot.go:69:10000
-			for threadY := range 1 {
-//line dot.go:70:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:71:10000
-				first2 := (threadZ*1 + threadY) * 32
-//line dot.go:72:10000
-				quernRow2BetaCG(r, t4s, first2, reduceAdds, sums2, n, rz)
-//line dot.go:73:10000
+		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:10000*/ for threadZ := range 1 {
+			/*line dot.go:69:10000*/ for threadY := range 1 {
+				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line dot.go:72:10000*/ quernRow2BetaCG(r, t4s, first2, reduceAdds, sums2, n, rz) /*line quern_gen.go:4930:1*/
 			}
-//line dot.go:74:10000
 		}
-//line dot.go:75:10000
-		host.ReduceAdd(reduceAdds2, sums2)
-//line dot.go:76:10000
-		for threadZ := range 1 {
-//line dot.go:77:10000
-			for threadY := range 1 {
-//line dot.go:78:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:79:10000
-				first3 := (threadZ*1 + threadY) * 32
-//line dot.go:80:10000
-				quernRow3BetaCG(r, t4s, first3, reduceAdds2, state, iteration, history)
-//line dot.go:81:10000
+		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
+		/*line dot.go:76:10000*/ for threadZ := range 1 {
+			/*line dot.go:77:10000*/ for threadY := range 1 {
+				/*line dot.go:78:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:79:10000*/ first3 := (threadZ*1 + threadY) * 32
+				/*line dot.go:80:10000*/ quernRow3BetaCG(r, t4s, first3, reduceAdds2, state, iteration, history) /*line quern_gen.go:4938:1*/
 			}
-//line dot.go:82:10000
 		}
-//line dot.go:83:10000
 	}
-//line dot.go:84:10000
 }
 
 //go:noinline
-//line quern_gen.go:12326:1
-func quernRow1BetaCG(r *host.Run, sums []float64, first, n int, rr []float64) {
+func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-//line dot.go:64:10000
-		for i := threadX & 31; i < n && i < len(rr); i += 32 {
-//line dot.go:65:10000
-			sum += rr[i]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(rr); i += 32 {
+			/*line dot.go:65:10000*/ sum += rr[i] /*line quern_gen.go:4952:1*/
 		}
-//line dot.go:67:10000
-		sumRow[threadX] = sum
-//line dot.go:68:10000
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4954:1*/
 	}
-//line dot.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:12347:1
-func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds, sums2 []float64, n int, rz []float64) {
+func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float64, sums2 []float64, n int, rz []float64) {
 	t4Row := (*[32]float64)(t4s[first2:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	sumRow2 := (*[32]float64)(sums2[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line dot.go:67:10000
-		result0 := reduceAdd
-//line solve_cg.go:79:80000
-		t4 := result0
+		/*line dot.go:67:10000*/ result0 := reduceAdd
+		/*line solve_cg.go:79:80000*/ t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
-//line dot.go:64:10000
-		for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
-//line dot.go:65:10000
-			sum2 += rz[i2]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rz); i2 += 32 {
+			/*line dot.go:65:10000*/ sum2 += rz[i2] /*line quern_gen.go:4971:1*/
 		}
-//line dot.go:67:10000
-		t4Row[threadX] = t4
-//line dot.go:68:10000
-		sumRow2[threadX] = sum2
-//line dot.go:69:10000
+		/*line dot.go:67:10000*/ t4Row[threadX] = t4
+		/*line dot.go:68:10000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:4974:1*/
 	}
-//line dot.go:70:10000
 }
 
 //go:noinline
-//line quern_gen.go:12377:1
-func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2, state []float64, iteration int, history []float64) {
+func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2 []float64, state []float64, iteration int, history []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t4 := t4Row[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
-//line dot.go:67:10000
-		result02 := reduceAdd2
-//line solve_cg.go:79:80000
-		t8 := result02
-//line solve_cg.go:80:80000
-		r2 := t4
-//line solve_cg.go:81:80000
-		z := t8
-//line solve_cg.go:80:80000
-		if threadX > 0 || state[5] != 0 {
-//line solve_cg.go:81:80000
-			continue
-//line solve_cg.go:82:80000
+		/*line dot.go:67:10000*/ result02 := reduceAdd2
+		/*line solve_cg.go:79:80000*/ t8 := result02
+		/*line solve_cg.go:80:80000*/ r2 := t4
+		/*line solve_cg.go:81:80000*/ z := t8
+		/*line solve_cg.go:80:80000*/ if threadX > 0 || state[5] != 0 {
+			/*line solve_cg.go:81:80000*/ continue /*line quern_gen.go:4991:1*/
 		}
-//line solve_cg.go:83:80000
-		state[6] = float64(iteration)
-//line solve_cg.go:84:80000
-		history[iteration] = r2
-//line solve_cg.go:86:80000
-		if r2 <= state[3] {
-//line solve_cg.go:87:80000
-			state[5] = 1
+		/*line solve_cg.go:83:80000*/ state[6] = float64(iteration)
+		/*line solve_cg.go:84:80000*/ history[iteration] = r2
+		/*line solve_cg.go:86:80000*/ if r2 <= state[3] {
+			/*line solve_cg.go:87:80000*/ state[5] = 1
 //line solve_cg.go:88:80000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_cg.go:89:80000
-			state[5] = 3
+			/*line solve_cg.go:89:80000*/ state[5] = 3
 //line solve_cg.go:90:80000
 		} else if !(z > 0) {
-//line solve_cg.go:91:80000
-			state[5] = 2
-//line solve_cg.go:92:80000
+			/*line solve_cg.go:91:80000*/ state[5] = 2 /*line quern_gen.go:5002:1*/
 		}
-//line solve_cg.go:93:80000
-		state[1] = z / state[2]
-//line solve_cg.go:94:80000
-		state[2] = z
-//line solve_cg.go:95:80000
+		/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
+		/*line solve_cg.go:94:80000*/ state[2] = z /*line quern_gen.go:5005:1*/
 	}
-//line solve_cg.go:96:80000
 }
 
-//line quern_gen.go:12426:1
-func quernPlainTurnCG_float32(r *host.Run) {
-	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float32(t, v0, v1, v2) })
+func quernPlainTurnCG[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { turnCG[T](t, v0, v1, v2) })
 }
 
-func quernHostTurnCG_float32(r *host.Run) {
+func quernHostTurnCG[T float32 | float64](r *host.Run) {
 	state := host.Slice[float64](r, 0)
-	z := host.Slice[float32](r, 1)
-	p := host.Slice[float32](r, 2)
+	z := host.Slice[T](r, 1)
+	p := host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -12441,14 +5024,14 @@ func quernHostTurnCG_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1TurnCG_float32(r, base, p, state, z, width)
+				quernRow1TurnCG[T](r, base, p, state, z, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1TurnCG_float32(r *host.Run, base int, p []float32, state []float64, z []float32, width int) {
+func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []float64, z []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(p)-base, width)
 		if count <= 0 {
@@ -12458,105 +5041,22 @@ func quernRow1TurnCG_float32(r *host.Run, base int, p []float32, state []float64
 			row := p[base:][:count]
 			row2 := z[base:][:count]
 			for threadX := range count {
-//line solve_cg.go:101:80000
-				if state[5] == 0 {
-//line solve_cg.go:102:80000
-					row[threadX] = row2[threadX] + float32(state[1])*row[threadX]
-//line solve_cg.go:103:80000
+				/*line solve_cg.go:101:80000*/ if state[5] == 0 {
+					/*line solve_cg.go:102:80000*/ row[threadX] = row2[threadX] + T(state[1])*row[threadX] /*line quern_gen.go:5045:1*/
 				}
-//line solve_cg.go:104:80000
 			}
-//line solve_cg.go:105:80000
-			return
-//line solve_cg.go:106:80000
+			/*line solve_cg.go:105:80000*/ return /*line quern_gen.go:5048:1*/
 		}
-//line solve_cg.go:107:80000
 	}
-//line solve_cg.go:108:80000
-	for threadX := range width {
-//line solve_cg.go:109:80000
-		r.ThreadIdx.X = threadX
-//line solve_cg.go:110:80000
-		i := base + threadX
-//line solve_cg.go:101:80000
-		if i < len(p) && state[5] == 0 {
-//line solve_cg.go:102:80000
-			p[i] = z[i] + float32(state[1])*p[i]
-//line solve_cg.go:103:80000
-		}
-//line solve_cg.go:104:80000
-	}
-//line solve_cg.go:105:80000
-}
-
-//line quern_gen.go:12493:1
-func quernPlainTurnCG_float64(r *host.Run) {
-	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_turnCG_float64(t, v0, v1, v2) })
-}
-
-func quernHostTurnCG_float64(r *host.Run) {
-	state := host.Slice[float64](r, 0)
-	z := host.Slice[float64](r, 1)
-	p := host.Slice[float64](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1TurnCG_float64(r, base, p, state, z, width)
-			}
+	/*line solve_cg.go:108:80000*/ for threadX := range width {
+		/*line solve_cg.go:109:80000*/ r.ThreadIdx.X = threadX
+		/*line solve_cg.go:110:80000*/ i := base + threadX
+		/*line solve_cg.go:101:80000*/ if i < len(p) && state[5] == 0 {
+			/*line solve_cg.go:102:80000*/ p[i] = z[i] + T(state[1])*p[i] /*line quern_gen.go:5055:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1TurnCG_float64(r *host.Run, base int, p, state, z []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(p)-base, width)
-		if count <= 0 {
-			return
-		}
-		if 5 < len(state) && base >= 0 && count <= len(p)-base && count <= len(z)-base && 1 < len(state) {
-			row := p[base:][:count]
-			row2 := z[base:][:count]
-			for threadX := range count {
-//line solve_cg.go:101:80000
-				if state[5] == 0 {
-//line solve_cg.go:102:80000
-					row[threadX] = row2[threadX] + float64(state[1])*row[threadX]
-//line solve_cg.go:103:80000
-				}
-//line solve_cg.go:104:80000
-			}
-//line solve_cg.go:105:80000
-			return
-//line solve_cg.go:106:80000
-		}
-//line solve_cg.go:107:80000
-	}
-//line solve_cg.go:108:80000
-	for threadX := range width {
-//line solve_cg.go:109:80000
-		r.ThreadIdx.X = threadX
-//line solve_cg.go:110:80000
-		i := base + threadX
-//line solve_cg.go:101:80000
-		if i < len(p) && state[5] == 0 {
-//line solve_cg.go:102:80000
-			p[i] = z[i] + float64(state[1])*p[i]
-//line solve_cg.go:103:80000
-		}
-//line solve_cg.go:104:80000
-	}
-//line solve_cg.go:105:80000
-}
-
-//line quern_gen.go:12560:1
 func quernPlainStartGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	host.Plain(r, func(t kernel.Thread) { quern_startGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
@@ -12586,96 +5086,60 @@ func quernHostStartGMRES(r *host.Run) {
 				quernRow1StartGMRES(r, sums, first2, n, bb)
 			}
 		}
-//line dot.go:67:10000
-		host.ReduceAdd(reduceAdds, sums)
-//line dot.go:68:10000
-		for threadZ := range 1 {
-//line dot.go:69:10000
-			for threadY := range 1 {
-//line dot.go:70:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:71:10000
-				first3 := (threadZ*1 + threadY) * 32
-//line dot.go:72:10000
-				quernRow2StartGMRES(r, t4s, first3, reduceAdds, sums2, n, rr)
-//line dot.go:73:10000
+		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:10000*/ for threadZ := range 1 {
+			/*line dot.go:69:10000*/ for threadY := range 1 {
+				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:71:10000*/ first3 := (threadZ*1 + threadY) * 32
+				/*line dot.go:72:10000*/ quernRow2StartGMRES(r, t4s, first3, reduceAdds, sums2, n, rr) /*line quern_gen.go:5094:1*/
 			}
-//line dot.go:74:10000
 		}
-//line dot.go:75:10000
-		host.ReduceAdd(reduceAdds2, sums2)
-//line dot.go:76:10000
-		for threadZ := range 1 {
-//line dot.go:77:10000
-			for threadY := range 1 {
-//line dot.go:78:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:79:10000
-				first4 := (threadZ*1 + threadY) * 32
-//line dot.go:80:10000
-				quernRow3StartGMRES(r, t4s, first4, reduceAdds2, first, state, value, history, h, small)
-//line dot.go:81:10000
+		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
+		/*line dot.go:76:10000*/ for threadZ := range 1 {
+			/*line dot.go:77:10000*/ for threadY := range 1 {
+				/*line dot.go:78:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:79:10000*/ first4 := (threadZ*1 + threadY) * 32
+				/*line dot.go:80:10000*/ quernRow3StartGMRES(r, t4s, first4, reduceAdds2, first, state, value, history, h, small) /*line quern_gen.go:5102:1*/
 			}
-//line dot.go:82:10000
 		}
-//line dot.go:83:10000
 	}
-//line dot.go:84:10000
 }
 
 //go:noinline
-//line quern_gen.go:12628:1
-func quernRow1StartGMRES(r *host.Run, sums []float64, first2, n int, bb []float64) {
+func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []float64) {
 	sumRow := (*[32]float64)(sums[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-//line dot.go:64:10000
-		for i := threadX & 31; i < n && i < len(bb); i += 32 {
-//line dot.go:65:10000
-			sum += bb[i]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i := (threadX + first2) & 31; i < n && i < len(bb); i += 32 {
+			/*line dot.go:65:10000*/ sum += bb[i] /*line quern_gen.go:5116:1*/
 		}
-//line dot.go:67:10000
-		sumRow[threadX] = sum
-//line dot.go:68:10000
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5118:1*/
 	}
-//line dot.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:12649:1
-func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds, sums2 []float64, n int, rr []float64) {
+func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds []float64, sums2 []float64, n int, rr []float64) {
 	t4Row := (*[32]float64)(t4s[first3:])
 	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
 	sumRow2 := (*[32]float64)(sums2[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line dot.go:67:10000
-		result0 := reduceAdd
-//line solve_gmres.go:40:90000
-		t4 := result0
+		/*line dot.go:67:10000*/ result0 := reduceAdd
+		/*line solve_gmres.go:40:90000*/ t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
-//line dot.go:64:10000
-		for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
-//line dot.go:65:10000
-			sum2 += rr[i2]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i2 := (threadX + first3) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+			/*line dot.go:65:10000*/ sum2 += rr[i2] /*line quern_gen.go:5135:1*/
 		}
-//line dot.go:67:10000
-		t4Row[threadX] = t4
-//line dot.go:68:10000
-		sumRow2[threadX] = sum2
-//line dot.go:69:10000
+		/*line dot.go:67:10000*/ t4Row[threadX] = t4
+		/*line dot.go:68:10000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:5138:1*/
 	}
-//line dot.go:70:10000
 }
 
 //go:noinline
-//line quern_gen.go:12679:1
 func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
 	t4Row := (*[32]float64)(t4s[first4:])
 	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
@@ -12683,87 +5147,52 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 		r.ThreadIdx.X = threadX
 		t4 := t4Row[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
-//line dot.go:67:10000
-		result02 := reduceAdd2
-//line solve_gmres.go:40:90000
-		t8 := result02
-//line solve_gmres.go:41:90000
-		b := t4
-//line solve_gmres.go:42:90000
-		r2 := t8
-//line solve_gmres.go:41:90000
-		if threadX > 0 {
-//line solve_gmres.go:42:90000
-			continue
-//line solve_gmres.go:43:90000
+		/*line dot.go:67:10000*/ result02 := reduceAdd2
+		/*line solve_gmres.go:40:90000*/ t8 := result02
+		/*line solve_gmres.go:41:90000*/ b := t4
+		/*line solve_gmres.go:42:90000*/ r2 := t8
+		/*line solve_gmres.go:41:90000*/ if threadX > 0 {
+			/*line solve_gmres.go:42:90000*/ continue /*line quern_gen.go:5155:1*/
 		}
-//line solve_gmres.go:44:90000
-		if first {
-//line solve_gmres.go:45:90000
-			_ = state[2]
-//line solve_gmres.go:45:90000
-			_ = state[3]
-//line solve_gmres.go:46:90000
-			t11 := b
-//line solve_gmres.go:47:90000
-			t12 := value * b
-//line solve_gmres.go:45:90000
-			state[2] = t11
-//line solve_gmres.go:45:90000
-			state[3] = t12
-//line solve_gmres.go:46:90000
-			_ = state[4]
-//line solve_gmres.go:46:90000
-			_ = state[5]
-//line solve_gmres.go:46:90000
-			state[4] = 0
-//line solve_gmres.go:46:90000
-			state[5] = 0
-//line solve_gmres.go:47:90000
-			history[0] = r2
-//line solve_gmres.go:48:90000
+		/*line solve_gmres.go:44:90000*/ if first {
+			/*line solve_gmres.go:45:90000*/ _ = state[2]
+			/*line solve_gmres.go:45:90000*/ _ = state[3]
+			/*line solve_gmres.go:46:90000*/ t11 := b
+			/*line solve_gmres.go:47:90000*/ t12 := value * b
+			/*line solve_gmres.go:45:90000*/ state[2] = t11
+			/*line solve_gmres.go:45:90000*/ state[3] = t12
+			/*line solve_gmres.go:46:90000*/ _ = state[4]
+			/*line solve_gmres.go:46:90000*/ _ = state[5]
+			/*line solve_gmres.go:46:90000*/ state[4] = 0
+			/*line solve_gmres.go:46:90000*/ state[5] = 0
+			/*line solve_gmres.go:47:90000*/ history[0] = r2 /*line quern_gen.go:5168:1*/
 		}
-//line solve_gmres.go:49:90000
-		state[1] = 0
-//line solve_gmres.go:50:90000
-		if r2 <= state[3] {
-//line solve_gmres.go:51:90000
-			state[4] = 1
+		/*line solve_gmres.go:49:90000*/ state[1] = 0
+		/*line solve_gmres.go:50:90000*/ if r2 <= state[3] {
+			/*line solve_gmres.go:51:90000*/ state[4] = 1
 //line solve_gmres.go:52:90000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_gmres.go:53:90000
-			state[4] = 3
-//line solve_gmres.go:54:90000
+			/*line solve_gmres.go:53:90000*/ state[4] = 3 /*line quern_gen.go:5175:1*/
 		}
-//line solve_gmres.go:55:90000
-		norm := math.Sqrt(r2)
-//line solve_gmres.go:56:90000
-		state[0] = 0
-//line solve_gmres.go:57:90000
-		if norm > 0 {
-//line solve_gmres.go:58:90000
-			state[0] = 1 / norm
-//line solve_gmres.go:59:90000
+		/*line solve_gmres.go:55:90000*/ norm := math.Sqrt(r2)
+		/*line solve_gmres.go:56:90000*/ state[0] = 0
+		/*line solve_gmres.go:57:90000*/ if norm > 0 {
+			/*line solve_gmres.go:58:90000*/ state[0] = 1 / norm /*line quern_gen.go:5180:1*/
 		}
-//line solve_gmres.go:60:90000
-		result03 := h.right(0)
-//line solve_gmres.go:60:90000
-		small[result03] = norm
-//line solve_gmres.go:61:90000
+		/*line solve_gmres.go:60:90000*/ result03 := h.right(0)
+		/*line solve_gmres.go:60:90000*/ small[result03] = norm /*line quern_gen.go:5183:1*/
 	}
-//line solve_gmres.go:62:90000
 }
 
-//line quern_gen.go:12758:1
-func quernPlainUnitGMRES_float32(r *host.Run) {
-	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float32(t, v0, v1, v2) })
+func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { unitGMRES[T](t, v0, v1, v2) })
 }
 
-func quernHostUnitGMRES_float32(r *host.Run) {
+func quernHostUnitGMRES[T float32 | float64](r *host.Run) {
 	state := host.Slice[float64](r, 0)
-	w := host.Slice[float32](r, 1)
-	v := host.Slice[float32](r, 2)
+	w := host.Slice[T](r, 1)
+	v := host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -12773,14 +5202,14 @@ func quernHostUnitGMRES_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1UnitGMRES_float32(r, base, v, w, state, width)
+				quernRow1UnitGMRES[T](r, base, v, w, state, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1UnitGMRES_float32(r *host.Run, base int, v, w []float32, state []float64, width int) {
+func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T, state []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(v)-base, width)
 		if count <= 0 {
@@ -12790,97 +5219,20 @@ func quernRow1UnitGMRES_float32(r *host.Run, base int, v, w []float32, state []f
 			row := v[base:][:count]
 			row2 := w[base:][:count]
 			for threadX := range count {
-//line solve_gmres.go:68:90000
-				row[threadX] = float32(float64(row2[threadX]) * state[0])
-//line solve_gmres.go:69:90000
+				/*line solve_gmres.go:68:90000*/ row[threadX] = T(float64(row2[threadX]) * state[0]) /*line quern_gen.go:5222:1*/
 			}
-//line solve_gmres.go:70:90000
-			return
-//line solve_gmres.go:71:90000
+			/*line solve_gmres.go:70:90000*/ return /*line quern_gen.go:5224:1*/
 		}
-//line solve_gmres.go:72:90000
 	}
-//line solve_gmres.go:73:90000
-	for threadX := range width {
-//line solve_gmres.go:74:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:75:90000
-		i := base + threadX
-//line solve_gmres.go:67:90000
-		if i < len(v) {
-//line solve_gmres.go:68:90000
-			v[i] = float32(float64(w[i]) * state[0])
-//line solve_gmres.go:69:90000
-		}
-//line solve_gmres.go:70:90000
-	}
-//line solve_gmres.go:71:90000
-}
-
-//line quern_gen.go:12821:1
-func quernPlainUnitGMRES_float64(r *host.Run) {
-	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { quern_unitGMRES_float64(t, v0, v1, v2) })
-}
-
-func quernHostUnitGMRES_float64(r *host.Run) {
-	state := host.Slice[float64](r, 0)
-	w := host.Slice[float64](r, 1)
-	v := host.Slice[float64](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1UnitGMRES_float64(r, base, v, w, state, width)
-			}
+	/*line solve_gmres.go:73:90000*/ for threadX := range width {
+		/*line solve_gmres.go:74:90000*/ r.ThreadIdx.X = threadX
+		/*line solve_gmres.go:75:90000*/ i := base + threadX
+		/*line solve_gmres.go:67:90000*/ if i < len(v) {
+			/*line solve_gmres.go:68:90000*/ v[i] = T(float64(w[i]) * state[0]) /*line quern_gen.go:5231:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1UnitGMRES_float64(r *host.Run, base int, v, w, state []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(v)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(v)-base && count <= len(w)-base && 0 < len(state) {
-			row := v[base:][:count]
-			row2 := w[base:][:count]
-			for threadX := range count {
-//line solve_gmres.go:68:90000
-				row[threadX] = float64(float64(row2[threadX]) * state[0])
-//line solve_gmres.go:69:90000
-			}
-//line solve_gmres.go:70:90000
-			return
-//line solve_gmres.go:71:90000
-		}
-//line solve_gmres.go:72:90000
-	}
-//line solve_gmres.go:73:90000
-	for threadX := range width {
-//line solve_gmres.go:74:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:75:90000
-		i := base + threadX
-//line solve_gmres.go:67:90000
-		if i < len(v) {
-//line solve_gmres.go:68:90000
-			v[i] = float64(float64(w[i]) * state[0])
-//line solve_gmres.go:69:90000
-		}
-//line solve_gmres.go:70:90000
-	}
-//line solve_gmres.go:71:90000
-}
-
-//line quern_gen.go:12884:1
 func quernPlainSumGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_sumGMRES(t, v0, v1, v2, v3, v4, v5) })
@@ -12900,112 +5252,71 @@ func quernHostSumGMRES(r *host.Run) {
 		blockX := r.BlockIdx.X
 		t2 := blockX * n
 		r.ThreadIdx = kernel.Dim3{}
-//line solve_gmres.go:78:90000
-		t3 = partial[t2:]
-//line solve_gmres.go:79:90000
-		for threadZ := range 1 {
-//line solve_gmres.go:80:90000
-			for threadY := range 1 {
-//line solve_gmres.go:81:90000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line solve_gmres.go:82:90000
-				first := (threadZ*1 + threadY) * 32
-//line solve_gmres.go:83:90000
-				quernRow1SumGMRES(r, sums, first, n, t3)
-//line solve_gmres.go:84:90000
+		/*line solve_gmres.go:78:90000*/ t3 = partial[t2:]
+		/*line solve_gmres.go:79:90000*/ for threadZ := range 1 {
+			/*line solve_gmres.go:80:90000*/ for threadY := range 1 {
+				/*line solve_gmres.go:81:90000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line solve_gmres.go:82:90000*/ first := (threadZ*1 + threadY) * 32
+				/*line solve_gmres.go:83:90000*/ quernRow1SumGMRES(r, sums, first, n, t3) /*line quern_gen.go:5260:1*/
 			}
-//line solve_gmres.go:85:90000
 		}
-//line dot.go:67:10000
-		host.ReduceAdd(reduceAdds, sums)
-//line dot.go:68:10000
-		for threadZ := range 1 {
-//line dot.go:69:10000
-			for threadY := range 1 {
-//line dot.go:70:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:71:10000
-				first2 := (threadZ*1 + threadY) * 32
-//line dot.go:72:10000
-				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
-//line dot.go:73:10000
+		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:10000*/ for threadZ := range 1 {
+			/*line dot.go:69:10000*/ for threadY := range 1 {
+				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line dot.go:72:10000*/ quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column) /*line quern_gen.go:5268:1*/
 			}
-//line dot.go:74:10000
 		}
-//line dot.go:75:10000
 	}
-//line dot.go:76:10000
 }
 
 //go:noinline
-//line quern_gen.go:12942:1
-func quernRow1SumGMRES(r *host.Run, sums []float64, first, n int, t3 []float64) {
+func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-//line dot.go:64:10000
-		for i := threadX & 31; i < n && i < len(t3); i += 32 {
-//line dot.go:65:10000
-			sum += t3[i]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(t3); i += 32 {
+			/*line dot.go:65:10000*/ sum += t3[i] /*line quern_gen.go:5282:1*/
 		}
-//line dot.go:67:10000
-		sumRow[threadX] = sum
-//line dot.go:68:10000
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5284:1*/
 	}
-//line dot.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:12963:1
 func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenberg, blockX int, small []float64, second bool, column int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line dot.go:67:10000
-		result0 := reduceAdd
-//line solve_gmres.go:78:90000
-		sum2 := result0
-//line solve_gmres.go:79:90000
-		if threadX == 0 {
-//line solve_gmres.go:80:90000
-			result02 := h.new(blockX)
-//line solve_gmres.go:80:90000
-			small[result02] = sum2
-//line solve_gmres.go:81:90000
-			if second {
-//line solve_gmres.go:82:90000
-				result03 := h.at(blockX, column)
-//line solve_gmres.go:82:90000
-				sum2 += small[result03]
-//line solve_gmres.go:83:90000
+		/*line dot.go:67:10000*/ result0 := reduceAdd
+		/*line solve_gmres.go:78:90000*/ sum2 := result0
+		/*line solve_gmres.go:79:90000*/ if threadX == 0 {
+			/*line solve_gmres.go:80:90000*/ result02 := h.new(blockX)
+			/*line solve_gmres.go:80:90000*/ small[result02] = sum2
+			/*line solve_gmres.go:81:90000*/ if second {
+				/*line solve_gmres.go:82:90000*/ result03 := h.at(blockX, column)
+				/*line solve_gmres.go:82:90000*/ sum2 += small[result03] /*line quern_gen.go:5301:1*/
 			}
-//line solve_gmres.go:84:90000
-			result04 := h.at(blockX, column)
-//line solve_gmres.go:84:90000
-			small[result04] = sum2
-//line solve_gmres.go:85:90000
+			/*line solve_gmres.go:84:90000*/ result04 := h.at(blockX, column)
+			/*line solve_gmres.go:84:90000*/ small[result04] = sum2 /*line quern_gen.go:5304:1*/
 		}
-//line solve_gmres.go:86:90000
 	}
-//line solve_gmres.go:87:90000
 }
 
-//line quern_gen.go:12998:1
-func quernPlainSubtractGMRES_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float32(t, v0, v1, v2, v3, v4) })
+func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { subtractGMRES[T](t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostSubtractGMRES_float32(r *host.Run) {
+func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 	h := host.Value[hessenberg](r, 0)
 	vectors := host.Value[int](r, 1)
 	small := host.Slice[float64](r, 2)
-	basis := host.Slice[float32](r, 3)
-	w := host.Slice[float32](r, 4)
+	basis := host.Slice[T](r, 3)
+	w := host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -13017,69 +5328,40 @@ func quernHostSubtractGMRES_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SubtractGMRES_float32(r, sums, width, base, w)
+				quernRow1SubtractGMRES[T](r, sums, width, base, w)
 				for v := 0; v < whole; v += 4 {
 					if r.Halted() {
-//line solve_gmres.go:94:90000
-						r.Halt()
-//line solve_gmres.go:95:90000
+						/*line solve_gmres.go:94:90000*/ r.Halt() /*line quern_gen.go:5334:1*/
 					}
-//line solve_gmres.go:96:90000
-					start := v * len(w)
-//line solve_gmres.go:97:90000
-					t2 := v + 1
-//line solve_gmres.go:98:90000
-					start2 := (v + 1) * len(w)
-//line solve_gmres.go:99:90000
-					t22 := v + 2
-//line solve_gmres.go:100:90000
-					start3 := (v + 2) * len(w)
-//line solve_gmres.go:101:90000
-					t23 := v + 3
-//line solve_gmres.go:102:90000
-					start4 := (v + 3) * len(w)
-//line solve_gmres.go:103:90000
-					start5 := v*len(w) + base
-//line solve_gmres.go:104:90000
-					start6 := (v+1)*len(w) + base
-//line solve_gmres.go:105:90000
-					start7 := (v+2)*len(w) + base
-//line solve_gmres.go:106:90000
-					start8 := (v+3)*len(w) + base
-//line solve_gmres.go:107:90000
-					quernRow2SubtractGMRES_float32(r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8)
-//line solve_gmres.go:108:90000
+					/*line solve_gmres.go:96:90000*/ start := v * len(w)
+					/*line solve_gmres.go:97:90000*/ t2 := v + 1
+					/*line solve_gmres.go:98:90000*/ start2 := (v + 1) * len(w)
+					/*line solve_gmres.go:99:90000*/ t22 := v + 2
+					/*line solve_gmres.go:100:90000*/ start3 := (v + 2) * len(w)
+					/*line solve_gmres.go:101:90000*/ t23 := v + 3
+					/*line solve_gmres.go:102:90000*/ start4 := (v + 3) * len(w)
+					/*line solve_gmres.go:103:90000*/ start5 := v*len(w) + base
+					/*line solve_gmres.go:104:90000*/ start6 := (v+1)*len(w) + base
+					/*line solve_gmres.go:105:90000*/ start7 := (v+2)*len(w) + base
+					/*line solve_gmres.go:106:90000*/ start8 := (v+3)*len(w) + base
+					/*line solve_gmres.go:107:90000*/ quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8) /*line quern_gen.go:5347:1*/
 				}
-//line solve_gmres.go:109:90000
-				for v2 := whole; v2 < vectors; v2++ {
-//line solve_gmres.go:110:90000
-					if r.Halted() {
-//line solve_gmres.go:94:90000
-						r.Halt()
-//line solve_gmres.go:95:90000
+				/*line solve_gmres.go:109:90000*/ for v2 := whole; v2 < vectors; v2++ {
+					/*line solve_gmres.go:110:90000*/ if r.Halted() {
+						/*line solve_gmres.go:94:90000*/ r.Halt() /*line quern_gen.go:5351:1*/
 					}
-//line solve_gmres.go:96:90000
-					start9 := v2 * len(w)
-//line solve_gmres.go:97:90000
-					start10 := v2*len(w) + base
-//line solve_gmres.go:98:90000
-					quernRow3SubtractGMRES_float32(r, sums, width, base, w, h, v2, small, basis, start9, start10)
-//line solve_gmres.go:99:90000
+					/*line solve_gmres.go:96:90000*/ start9 := v2 * len(w)
+					/*line solve_gmres.go:97:90000*/ start10 := v2*len(w) + base
+					/*line solve_gmres.go:98:90000*/ quernRow3SubtractGMRES[T](r, sums, width, base, w, h, v2, small, basis, start9, start10) /*line quern_gen.go:5355:1*/
 				}
-//line solve_gmres.go:100:90000
-				quernRow4SubtractGMRES_float32(r, sums, width, base, w)
-//line solve_gmres.go:101:90000
+				/*line solve_gmres.go:100:90000*/ quernRow4SubtractGMRES[T](r, sums, width, base, w) /*line quern_gen.go:5357:1*/
 			}
-//line solve_gmres.go:102:90000
 		}
-//line solve_gmres.go:103:90000
 	}
-//line solve_gmres.go:104:90000
 }
 
 //go:noinline
-//line quern_gen.go:13082:1
-func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
+func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(w)-base, width)
@@ -13087,34 +5369,21 @@ func quernRow1SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			return
 		}
 		sumRow2 := sumRow[:][:count]
-//line solve_gmres.go:93:90000
-		clear(sumRow2)
-//line solve_gmres.go:94:90000
-		return
-//line solve_gmres.go:95:90000
+		/*line solve_gmres.go:93:90000*/ clear(sumRow2)
+		/*line solve_gmres.go:94:90000*/ return /*line quern_gen.go:5373:1*/
 	}
-//line solve_gmres.go:96:90000
-	for threadX := range width {
-//line solve_gmres.go:97:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:98:90000
-		i := base + threadX
-//line solve_gmres.go:99:90000
-		if i < len(w) {
-//line solve_gmres.go:100:90000
-			sum = 0
-//line solve_gmres.go:101:90000
+	/*line solve_gmres.go:96:90000*/ for threadX := range width {
+		/*line solve_gmres.go:97:90000*/ sum := sumRow[threadX]
+		/*line solve_gmres.go:98:90000*/ i := base + threadX
+		/*line solve_gmres.go:99:90000*/ if i < len(w) {
+			/*line solve_gmres.go:100:90000*/ sum = 0 /*line quern_gen.go:5379:1*/
 		}
-//line solve_gmres.go:102:90000
-		sumRow[threadX] = sum
-//line solve_gmres.go:103:90000
+		/*line solve_gmres.go:102:90000*/ sumRow[threadX] = sum /*line quern_gen.go:5381:1*/
 	}
-//line solve_gmres.go:104:90000
 }
 
 //go:noinline
-//line quern_gen.go:13117:1
-func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v int, small []float64, basis []float32, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
+func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v int, small []float64, basis []T, start int, t2 int, start2 int, t22 int, start3 int, t23 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(w)-base, width)
@@ -13130,70 +5399,39 @@ func quernRow2SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[threadX]
-//line solve_gmres.go:95:90000
-				result0 := h.new(v)
-//line solve_gmres.go:95:90000
-				sum += small[result0] * float64(row[threadX])
-//line solve_gmres.go:95:90000
-				result02 := h.new(t2)
-//line solve_gmres.go:95:90000
-				sum += small[result02] * float64(row2[threadX])
-//line solve_gmres.go:95:90000
-				result03 := h.new(t22)
-//line solve_gmres.go:95:90000
-				sum += small[result03] * float64(row3[threadX])
-//line solve_gmres.go:95:90000
-				result04 := h.new(t23)
-//line solve_gmres.go:95:90000
-				sum += small[result04] * float64(row4[threadX])
-//line solve_gmres.go:96:90000
-				sumRow3[threadX] = sum
-//line solve_gmres.go:97:90000
+				/*line solve_gmres.go:95:90000*/ result0 := h.new(v)
+				/*line solve_gmres.go:95:90000*/ sum += small[result0] * float64(row[threadX])
+				/*line solve_gmres.go:95:90000*/ result02 := h.new(t2)
+				/*line solve_gmres.go:95:90000*/ sum += small[result02] * float64(row2[threadX])
+				/*line solve_gmres.go:95:90000*/ result03 := h.new(t22)
+				/*line solve_gmres.go:95:90000*/ sum += small[result03] * float64(row3[threadX])
+				/*line solve_gmres.go:95:90000*/ result04 := h.new(t23)
+				/*line solve_gmres.go:95:90000*/ sum += small[result04] * float64(row4[threadX])
+				/*line solve_gmres.go:96:90000*/ sumRow3[threadX] = sum /*line quern_gen.go:5410:1*/
 			}
-//line solve_gmres.go:98:90000
-			return
-//line solve_gmres.go:99:90000
+			/*line solve_gmres.go:98:90000*/ return /*line quern_gen.go:5412:1*/
 		}
-//line solve_gmres.go:100:90000
 	}
-//line solve_gmres.go:101:90000
-	for threadX := range width {
-//line solve_gmres.go:102:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:104:90000
-		i := base + threadX
-//line solve_gmres.go:105:90000
-		if i < len(w) {
-//line solve_gmres.go:95:90000
-			result0 := h.new(v)
-//line solve_gmres.go:95:90000
-			sum += small[result0] * float64(basis[start+i])
-//line solve_gmres.go:95:90000
-			result02 := h.new(t2)
-//line solve_gmres.go:95:90000
-			sum += small[result02] * float64(basis[start2+i])
-//line solve_gmres.go:95:90000
-			result03 := h.new(t22)
-//line solve_gmres.go:95:90000
-			sum += small[result03] * float64(basis[start3+i])
-//line solve_gmres.go:95:90000
-			result04 := h.new(t23)
-//line solve_gmres.go:95:90000
-			sum += small[result04] * float64(basis[start4+i])
-//line solve_gmres.go:96:90000
+	/*line solve_gmres.go:101:90000*/ for threadX := range width {
+		/*line solve_gmres.go:102:90000*/ r.ThreadIdx.X = threadX
+		/*line solve_gmres.go:103:90000*/ sum := sumRow[threadX]
+		/*line solve_gmres.go:104:90000*/ i := base + threadX
+		/*line solve_gmres.go:105:90000*/ if i < len(w) {
+			/*line solve_gmres.go:95:90000*/ result0 := h.new(v)
+			/*line solve_gmres.go:95:90000*/ sum += small[result0] * float64(basis[start+i])
+			/*line solve_gmres.go:95:90000*/ result02 := h.new(t2)
+			/*line solve_gmres.go:95:90000*/ sum += small[result02] * float64(basis[start2+i])
+			/*line solve_gmres.go:95:90000*/ result03 := h.new(t22)
+			/*line solve_gmres.go:95:90000*/ sum += small[result03] * float64(basis[start3+i])
+			/*line solve_gmres.go:95:90000*/ result04 := h.new(t23)
+			/*line solve_gmres.go:95:90000*/ sum += small[result04] * float64(basis[start4+i]) /*line quern_gen.go:5427:1*/
 		}
-//line solve_gmres.go:97:90000
-		sumRow[threadX] = sum
-//line solve_gmres.go:98:90000
+		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum /*line quern_gen.go:5429:1*/
 	}
-//line solve_gmres.go:99:90000
 }
 
 //go:noinline
-//line quern_gen.go:13196:1
-func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32, h hessenberg, v2 int, small []float64, basis []float32, start9, start10 int) {
+func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v2 int, small []float64, basis []T, start9 int, start10 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count3 := min(len(w)-base, width)
@@ -13206,46 +5444,27 @@ func quernRow3SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow4[threadX]
-//line solve_gmres.go:95:90000
-				result05 := h.new(v2)
-//line solve_gmres.go:95:90000
-				sum += small[result05] * float64(row5[threadX])
-//line solve_gmres.go:96:90000
-				sumRow4[threadX] = sum
-//line solve_gmres.go:97:90000
+				/*line solve_gmres.go:95:90000*/ result05 := h.new(v2)
+				/*line solve_gmres.go:95:90000*/ sum += small[result05] * float64(row5[threadX])
+				/*line solve_gmres.go:96:90000*/ sumRow4[threadX] = sum /*line quern_gen.go:5449:1*/
 			}
-//line solve_gmres.go:98:90000
-			return
-//line solve_gmres.go:99:90000
+			/*line solve_gmres.go:98:90000*/ return /*line quern_gen.go:5451:1*/
 		}
-//line solve_gmres.go:100:90000
 	}
-//line solve_gmres.go:101:90000
-	for threadX := range width {
-//line solve_gmres.go:102:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:104:90000
-		i := base + threadX
-//line solve_gmres.go:105:90000
-		if i < len(w) {
-//line solve_gmres.go:95:90000
-			result05 := h.new(v2)
-//line solve_gmres.go:95:90000
-			sum += small[result05] * float64(basis[start9+i])
-//line solve_gmres.go:96:90000
+	/*line solve_gmres.go:101:90000*/ for threadX := range width {
+		/*line solve_gmres.go:102:90000*/ r.ThreadIdx.X = threadX
+		/*line solve_gmres.go:103:90000*/ sum := sumRow[threadX]
+		/*line solve_gmres.go:104:90000*/ i := base + threadX
+		/*line solve_gmres.go:105:90000*/ if i < len(w) {
+			/*line solve_gmres.go:95:90000*/ result05 := h.new(v2)
+			/*line solve_gmres.go:95:90000*/ sum += small[result05] * float64(basis[start9+i]) /*line quern_gen.go:5460:1*/
 		}
-//line solve_gmres.go:97:90000
-		sumRow[threadX] = sum
-//line solve_gmres.go:98:90000
+		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum /*line quern_gen.go:5462:1*/
 	}
-//line solve_gmres.go:99:90000
 }
 
 //go:noinline
-//line quern_gen.go:13248:1
-func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int, w []float32) {
+func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count4 := min(len(w)-base, width)
@@ -13257,328 +5476,21 @@ func quernRow4SubtractGMRES_float32(r *host.Run, sums []float64, width, base int
 			sumRow5 := sumRow[:][:count4]
 			for threadX := range count4 {
 				sum := sumRow5[threadX]
-//line solve_gmres.go:97:90000
-				row6[threadX] = float32(float64(row6[threadX]) - sum)
-//line solve_gmres.go:98:90000
+				/*line solve_gmres.go:97:90000*/ row6[threadX] = T(float64(row6[threadX]) - sum) /*line quern_gen.go:5479:1*/
 			}
-//line solve_gmres.go:99:90000
-			return
-//line solve_gmres.go:100:90000
+			/*line solve_gmres.go:99:90000*/ return /*line quern_gen.go:5481:1*/
 		}
-//line solve_gmres.go:101:90000
 	}
-//line solve_gmres.go:102:90000
-	for threadX := range width {
-//line solve_gmres.go:103:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:104:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:105:90000
-		i := base + threadX
-//line solve_gmres.go:106:90000
-		if i < len(w) {
-//line solve_gmres.go:97:90000
-			w[i] = float32(float64(w[i]) - sum)
-//line solve_gmres.go:98:90000
+	/*line solve_gmres.go:102:90000*/ for threadX := range width {
+		/*line solve_gmres.go:103:90000*/ r.ThreadIdx.X = threadX
+		/*line solve_gmres.go:104:90000*/ sum := sumRow[threadX]
+		/*line solve_gmres.go:105:90000*/ i := base + threadX
+		/*line solve_gmres.go:106:90000*/ if i < len(w) {
+			/*line solve_gmres.go:97:90000*/ w[i] = T(float64(w[i]) - sum) /*line quern_gen.go:5489:1*/
 		}
-//line solve_gmres.go:99:90000
 	}
-//line solve_gmres.go:100:90000
 }
 
-//line quern_gen.go:13290:1
-func quernPlainSubtractGMRES_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_subtractGMRES_float64(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostSubtractGMRES_float64(r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	vectors := host.Value[int](r, 1)
-	small := host.Slice[float64](r, 2)
-	basis := host.Slice[float64](r, 3)
-	w := host.Slice[float64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	sums := host.Scratch[float64](r, 0, max(1024, r.BlockDim.X))
-	whole := max(vectors, 0) &^ 3
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SubtractGMRES_float64(r, sums, width, base, w)
-				for v := 0; v < whole; v += 4 {
-					if r.Halted() {
-//line solve_gmres.go:94:90000
-						r.Halt()
-//line solve_gmres.go:95:90000
-					}
-//line solve_gmres.go:96:90000
-					start := v * len(w)
-//line solve_gmres.go:97:90000
-					t2 := v + 1
-//line solve_gmres.go:98:90000
-					start2 := (v + 1) * len(w)
-//line solve_gmres.go:99:90000
-					t22 := v + 2
-//line solve_gmres.go:100:90000
-					start3 := (v + 2) * len(w)
-//line solve_gmres.go:101:90000
-					t23 := v + 3
-//line solve_gmres.go:102:90000
-					start4 := (v + 3) * len(w)
-//line solve_gmres.go:103:90000
-					start5 := v*len(w) + base
-//line solve_gmres.go:104:90000
-					start6 := (v+1)*len(w) + base
-//line solve_gmres.go:105:90000
-					start7 := (v+2)*len(w) + base
-//line solve_gmres.go:106:90000
-					start8 := (v+3)*len(w) + base
-//line solve_gmres.go:107:90000
-					quernRow2SubtractGMRES_float64(r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8)
-//line solve_gmres.go:108:90000
-				}
-//line solve_gmres.go:109:90000
-				for v2 := whole; v2 < vectors; v2++ {
-//line solve_gmres.go:110:90000
-					if r.Halted() {
-//line solve_gmres.go:94:90000
-						r.Halt()
-//line solve_gmres.go:95:90000
-					}
-//line solve_gmres.go:96:90000
-					start9 := v2 * len(w)
-//line solve_gmres.go:97:90000
-					start10 := v2*len(w) + base
-//line solve_gmres.go:98:90000
-					quernRow3SubtractGMRES_float64(r, sums, width, base, w, h, v2, small, basis, start9, start10)
-//line solve_gmres.go:99:90000
-				}
-//line solve_gmres.go:100:90000
-				quernRow4SubtractGMRES_float64(r, sums, width, base, w)
-//line solve_gmres.go:101:90000
-			}
-//line solve_gmres.go:102:90000
-		}
-//line solve_gmres.go:103:90000
-	}
-//line solve_gmres.go:104:90000
-}
-
-//go:noinline
-//line quern_gen.go:13374:1
-func quernRow1SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
-	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(w)-base, width)
-		if count <= 0 {
-			return
-		}
-		sumRow2 := sumRow[:][:count]
-//line solve_gmres.go:93:90000
-		clear(sumRow2)
-//line solve_gmres.go:94:90000
-		return
-//line solve_gmres.go:95:90000
-	}
-//line solve_gmres.go:96:90000
-	for threadX := range width {
-//line solve_gmres.go:97:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:98:90000
-		i := base + threadX
-//line solve_gmres.go:99:90000
-		if i < len(w) {
-//line solve_gmres.go:100:90000
-			sum = 0
-//line solve_gmres.go:101:90000
-		}
-//line solve_gmres.go:102:90000
-		sumRow[threadX] = sum
-//line solve_gmres.go:103:90000
-	}
-//line solve_gmres.go:104:90000
-}
-
-//go:noinline
-//line quern_gen.go:13409:1
-func quernRow2SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v int, small, basis []float64, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8 int) {
-	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 {
-		count2 := min(len(w)-base, width)
-		if count2 <= 0 {
-			return
-		}
-		if start5 >= 0 && count2 <= len(basis)-start5 && start6 >= 0 && count2 <= len(basis)-start6 && start7 >= 0 && count2 <= len(basis)-start7 && start8 >= 0 && count2 <= len(basis)-start8 {
-			row := basis[start5:][:count2]
-			row2 := basis[start6:][:count2]
-			row3 := basis[start7:][:count2]
-			row4 := basis[start8:][:count2]
-			sumRow3 := sumRow[:][:count2]
-			for threadX := range count2 {
-				r.ThreadIdx.X = threadX
-				sum := sumRow3[threadX]
-//line solve_gmres.go:95:90000
-				result0 := h.new(v)
-//line solve_gmres.go:95:90000
-				sum += small[result0] * float64(row[threadX])
-//line solve_gmres.go:95:90000
-				result02 := h.new(t2)
-//line solve_gmres.go:95:90000
-				sum += small[result02] * float64(row2[threadX])
-//line solve_gmres.go:95:90000
-				result03 := h.new(t22)
-//line solve_gmres.go:95:90000
-				sum += small[result03] * float64(row3[threadX])
-//line solve_gmres.go:95:90000
-				result04 := h.new(t23)
-//line solve_gmres.go:95:90000
-				sum += small[result04] * float64(row4[threadX])
-//line solve_gmres.go:96:90000
-				sumRow3[threadX] = sum
-//line solve_gmres.go:97:90000
-			}
-//line solve_gmres.go:98:90000
-			return
-//line solve_gmres.go:99:90000
-		}
-//line solve_gmres.go:100:90000
-	}
-//line solve_gmres.go:101:90000
-	for threadX := range width {
-//line solve_gmres.go:102:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:104:90000
-		i := base + threadX
-//line solve_gmres.go:105:90000
-		if i < len(w) {
-//line solve_gmres.go:95:90000
-			result0 := h.new(v)
-//line solve_gmres.go:95:90000
-			sum += small[result0] * float64(basis[start+i])
-//line solve_gmres.go:95:90000
-			result02 := h.new(t2)
-//line solve_gmres.go:95:90000
-			sum += small[result02] * float64(basis[start2+i])
-//line solve_gmres.go:95:90000
-			result03 := h.new(t22)
-//line solve_gmres.go:95:90000
-			sum += small[result03] * float64(basis[start3+i])
-//line solve_gmres.go:95:90000
-			result04 := h.new(t23)
-//line solve_gmres.go:95:90000
-			sum += small[result04] * float64(basis[start4+i])
-//line solve_gmres.go:96:90000
-		}
-//line solve_gmres.go:97:90000
-		sumRow[threadX] = sum
-//line solve_gmres.go:98:90000
-	}
-//line solve_gmres.go:99:90000
-}
-
-//go:noinline
-//line quern_gen.go:13488:1
-func quernRow3SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64, h hessenberg, v2 int, small, basis []float64, start9, start10 int) {
-	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 {
-		count3 := min(len(w)-base, width)
-		if count3 <= 0 {
-			return
-		}
-		if start10 >= 0 && count3 <= len(basis)-start10 {
-			row5 := basis[start10:][:count3]
-			sumRow4 := sumRow[:][:count3]
-			for threadX := range count3 {
-				r.ThreadIdx.X = threadX
-				sum := sumRow4[threadX]
-//line solve_gmres.go:95:90000
-				result05 := h.new(v2)
-//line solve_gmres.go:95:90000
-				sum += small[result05] * float64(row5[threadX])
-//line solve_gmres.go:96:90000
-				sumRow4[threadX] = sum
-//line solve_gmres.go:97:90000
-			}
-//line solve_gmres.go:98:90000
-			return
-//line solve_gmres.go:99:90000
-		}
-//line solve_gmres.go:100:90000
-	}
-//line solve_gmres.go:101:90000
-	for threadX := range width {
-//line solve_gmres.go:102:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:103:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:104:90000
-		i := base + threadX
-//line solve_gmres.go:105:90000
-		if i < len(w) {
-//line solve_gmres.go:95:90000
-			result05 := h.new(v2)
-//line solve_gmres.go:95:90000
-			sum += small[result05] * float64(basis[start9+i])
-//line solve_gmres.go:96:90000
-		}
-//line solve_gmres.go:97:90000
-		sumRow[threadX] = sum
-//line solve_gmres.go:98:90000
-	}
-//line solve_gmres.go:99:90000
-}
-
-//go:noinline
-//line quern_gen.go:13540:1
-func quernRow4SubtractGMRES_float64(r *host.Run, sums []float64, width, base int, w []float64) {
-	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 {
-		count4 := min(len(w)-base, width)
-		if count4 <= 0 {
-			return
-		}
-		if base >= 0 && count4 <= len(w)-base {
-			row6 := w[base:][:count4]
-			sumRow5 := sumRow[:][:count4]
-			for threadX := range count4 {
-				sum := sumRow5[threadX]
-//line solve_gmres.go:97:90000
-				row6[threadX] = float64(float64(row6[threadX]) - sum)
-//line solve_gmres.go:98:90000
-			}
-//line solve_gmres.go:99:90000
-			return
-//line solve_gmres.go:100:90000
-		}
-//line solve_gmres.go:101:90000
-	}
-//line solve_gmres.go:102:90000
-	for threadX := range width {
-//line solve_gmres.go:103:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:104:90000
-		sum := sumRow[threadX]
-//line solve_gmres.go:105:90000
-		i := base + threadX
-//line solve_gmres.go:106:90000
-		if i < len(w) {
-//line solve_gmres.go:97:90000
-			w[i] = float64(float64(w[i]) - sum)
-//line solve_gmres.go:98:90000
-		}
-//line solve_gmres.go:99:90000
-	}
-//line solve_gmres.go:100:90000
-}
-
-//line quern_gen.go:13582:1
 func quernPlainRotateGMRES(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateGMRES(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -13604,221 +5516,121 @@ func quernHostRotateGMRES(r *host.Run) {
 				quernRow1RotateGMRES(r, sums, first, n, ww)
 			}
 		}
-//line dot.go:67:10000
-		host.ReduceAdd(reduceAdds, sums)
-//line dot.go:68:10000
-		for threadZ := range 1 {
-//line dot.go:69:10000
-			for threadY := range 1 {
-//line dot.go:70:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line dot.go:71:10000
-				first2 := (threadZ*1 + threadY) * 32
-//line dot.go:72:10000
-				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
-//line dot.go:73:10000
+		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:10000*/ for threadZ := range 1 {
+			/*line dot.go:69:10000*/ for threadY := range 1 {
+				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line dot.go:72:10000*/ quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40) /*line quern_gen.go:5524:1*/
 			}
-//line dot.go:74:10000
 		}
-//line dot.go:75:10000
 	}
-//line dot.go:76:10000
 }
 
 //go:noinline
-//line quern_gen.go:13630:1
-func quernRow1RotateGMRES(r *host.Run, sums []float64, first, n int, ww []float64) {
+func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []float64) {
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-//line dot.go:64:10000
-		for i := threadX & 31; i < n && i < len(ww); i += 32 {
-//line dot.go:65:10000
-			sum += ww[i]
-//line dot.go:66:10000
+		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(ww); i += 32 {
+			/*line dot.go:65:10000*/ sum += ww[i] /*line quern_gen.go:5538:1*/
 		}
-//line dot.go:67:10000
-		sumRow[threadX] = sum
-//line dot.go:68:10000
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5540:1*/
 	}
-//line dot.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:13651:1
 func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state []float64, h hessenberg, column int, small []float64, iteration int, history []float64, t40 int) {
 	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line dot.go:67:10000
-		result0 := reduceAdd
-//line solve_gmres.go:106:90000
-		norm := math.Sqrt(result0)
-//line solve_gmres.go:107:90000
-		if threadX > 0 {
-//line solve_gmres.go:108:90000
-			continue
-//line solve_gmres.go:109:90000
+		/*line dot.go:67:10000*/ result0 := reduceAdd
+		/*line solve_gmres.go:106:90000*/ norm := math.Sqrt(result0)
+		/*line solve_gmres.go:107:90000*/ if threadX > 0 {
+			/*line solve_gmres.go:108:90000*/ continue /*line quern_gen.go:5553:1*/
 		}
-//line solve_gmres.go:110:90000
-		state[0] = 0
-//line solve_gmres.go:111:90000
-		if norm > 0 {
-//line solve_gmres.go:112:90000
-			state[0] = 1 / norm
-//line solve_gmres.go:113:90000
+		/*line solve_gmres.go:110:90000*/ state[0] = 0
+		/*line solve_gmres.go:111:90000*/ if norm > 0 {
+			/*line solve_gmres.go:112:90000*/ state[0] = 1 / norm /*line quern_gen.go:5557:1*/
 		}
-//line solve_gmres.go:114:90000
-		if state[4] != 0 {
-//line solve_gmres.go:115:90000
-			continue
-//line solve_gmres.go:116:90000
+		/*line solve_gmres.go:114:90000*/ if state[4] != 0 {
+			/*line solve_gmres.go:115:90000*/ continue /*line quern_gen.go:5560:1*/
 		}
-//line solve_gmres.go:117:90000
-		result02 := h.at(0, column)
-//line solve_gmres.go:117:90000
-		x := small[result02]
-//line solve_gmres.go:118:90000
-		for j := 0; j < column; j++ {
-//line solve_gmres.go:119:90000
-			if r.Halted() {
-//line solve_gmres.go:118:90000
-				r.Halt()
-//line solve_gmres.go:119:90000
+		/*line solve_gmres.go:117:90000*/ result02 := h.at(0, column)
+		/*line solve_gmres.go:117:90000*/ x := small[result02]
+		/*line solve_gmres.go:118:90000*/ for j := 0; j < column; j++ {
+			/*line solve_gmres.go:119:90000*/ if r.Halted() {
+				/*line solve_gmres.go:118:90000*/ r.Halt() /*line quern_gen.go:5566:1*/
 			}
-//line solve_gmres.go:119:90000
-			t7 := j + 1
-//line solve_gmres.go:119:90000
-			result03 := h.at(t7, column)
-//line solve_gmres.go:119:90000
-			y := small[result03]
-//line solve_gmres.go:120:90000
-			t10 := j
-//line solve_gmres.go:120:90000
-			result04 := h.cos(t10)
-//line solve_gmres.go:120:90000
-			t12 := small[result04]
-//line solve_gmres.go:121:90000
-			t13 := j
-//line solve_gmres.go:120:90000
-			result05 := h.sin(t13)
-//line solve_gmres.go:120:90000
-			t15 := small[result05]
-//line solve_gmres.go:121:90000
-			c := t12
-//line solve_gmres.go:122:90000
-			s := t15
-//line solve_gmres.go:121:90000
-			t16 := j
-//line solve_gmres.go:121:90000
-			result06 := h.at(t16, column)
-//line solve_gmres.go:121:90000
-			small[result06] = c*x + s*y
-//line solve_gmres.go:122:90000
-			x = c*y - s*x
-//line solve_gmres.go:123:90000
+			/*line solve_gmres.go:119:90000*/ t7 := j + 1
+			/*line solve_gmres.go:119:90000*/ result03 := h.at(t7, column)
+			/*line solve_gmres.go:119:90000*/ y := small[result03]
+			/*line solve_gmres.go:120:90000*/ t10 := j
+			/*line solve_gmres.go:120:90000*/ result04 := h.cos(t10)
+			/*line solve_gmres.go:120:90000*/ t12 := small[result04]
+			/*line solve_gmres.go:121:90000*/ t13 := j
+			/*line solve_gmres.go:120:90000*/ result05 := h.sin(t13)
+			/*line solve_gmres.go:120:90000*/ t15 := small[result05]
+			/*line solve_gmres.go:121:90000*/ c := t12
+			/*line solve_gmres.go:122:90000*/ s := t15
+			/*line solve_gmres.go:121:90000*/ t16 := j
+			/*line solve_gmres.go:121:90000*/ result06 := h.at(t16, column)
+			/*line solve_gmres.go:121:90000*/ small[result06] = c*x + s*y
+			/*line solve_gmres.go:122:90000*/ x = c*y - s*x /*line quern_gen.go:5582:1*/
 		}
-//line solve_gmres.go:124:90000
-		length := math.Sqrt(x*x + norm*norm)
-//line solve_gmres.go:125:90000
-		state[5] = float64(iteration)
-//line solve_gmres.go:126:90000
-		if !(length > 0) {
-//line solve_gmres.go:127:90000
-			state[4] = 4
-//line solve_gmres.go:128
-			if length != length {
-//line solve_gmres.go:129:90000
-				state[4] = 3
-//line solve_gmres.go:130:90000
+		/*line solve_gmres.go:124:90000*/ length := math.Sqrt(x*x + norm*norm)
+		/*line solve_gmres.go:125:90000*/ state[5] = float64(iteration)
+		/*line solve_gmres.go:126:90000*/ if !(length > 0) {
+			/*line solve_gmres.go:127:90000*/ state[4] = 4
+			/*line solve_gmres.go:128*/ if length != length {
+				/*line solve_gmres.go:129:90000*/ state[4] = 3 /*line quern_gen.go:5589:1*/
 			}
-//line solve_gmres.go:131:90000
-			history[iteration] = history[iteration-1]
-//line solve_gmres.go:132:90000
-			continue
-//line solve_gmres.go:133
+			/*line solve_gmres.go:131:90000*/ history[iteration] = history[iteration-1]
+			/*line solve_gmres.go:132:90000*/ continue /*line quern_gen.go:5592:1*/
 		}
-//line solve_gmres.go:134:90000
-		t19 := x / length
-//line solve_gmres.go:135:90000
-		t20 := norm / length
-//line solve_gmres.go:136:90000
-		c2 := t19
-//line solve_gmres.go:137:90000
-		s2 := t20
-//line solve_gmres.go:135:90000
-		result07 := h.cos(column)
-//line solve_gmres.go:136:90000
-		t24 := result07
-//line solve_gmres.go:135:90000
-		_ = small[t24]
-//line solve_gmres.go:135:90000
-		result08 := h.sin(column)
-//line solve_gmres.go:136:90000
-		t28 := result08
-//line solve_gmres.go:135:90000
-		_ = small[t28]
-//line solve_gmres.go:136:90000
-		t29 := c2
-//line solve_gmres.go:137:90000
-		t30 := s2
-//line solve_gmres.go:135:90000
-		small[t24] = t29
-//line solve_gmres.go:135:90000
-		small[t28] = t30
-//line solve_gmres.go:136:90000
-		result09 := h.at(column, column)
-//line solve_gmres.go:136:90000
-		small[result09] = length
-//line solve_gmres.go:137:90000
-		result010 := h.right(column)
-//line solve_gmres.go:137:90000
-		g := small[result010]
-//line solve_gmres.go:138:90000
-		result011 := h.right(column)
-//line solve_gmres.go:139:90000
-		t39 := result011
-//line solve_gmres.go:138:90000
-		_ = small[t39]
-//line solve_gmres.go:138:90000
-		result012 := h.right(t40)
-//line solve_gmres.go:139:90000
-		t43 := result012
-//line solve_gmres.go:138:90000
-		_ = small[t43]
-//line solve_gmres.go:139:90000
-		t44 := c2 * g
-//line solve_gmres.go:140:90000
-		t45 := -s2 * g
-//line solve_gmres.go:138:90000
-		small[t39] = t44
-//line solve_gmres.go:138:90000
-		small[t43] = t45
-//line solve_gmres.go:139:90000
-		state[1] = float64(column + 1)
-//line solve_gmres.go:140:90000
-		r2 := s2 * g * (s2 * g)
-//line solve_gmres.go:141:90000
-		history[iteration] = r2
-//line solve_gmres.go:142:90000
-		if r2 <= state[3] {
-//line solve_gmres.go:143:90000
-			state[4] = 1
+		/*line solve_gmres.go:134:90000*/ t19 := x / length
+		/*line solve_gmres.go:135:90000*/ t20 := norm / length
+		/*line solve_gmres.go:136:90000*/ c2 := t19
+		/*line solve_gmres.go:137:90000*/ s2 := t20
+		/*line solve_gmres.go:135:90000*/ result07 := h.cos(column)
+		/*line solve_gmres.go:136:90000*/ t24 := result07
+		/*line solve_gmres.go:135:90000*/ _ = small[t24]
+		/*line solve_gmres.go:135:90000*/ result08 := h.sin(column)
+		/*line solve_gmres.go:136:90000*/ t28 := result08
+		/*line solve_gmres.go:135:90000*/ _ = small[t28]
+		/*line solve_gmres.go:136:90000*/ t29 := c2
+		/*line solve_gmres.go:137:90000*/ t30 := s2
+		/*line solve_gmres.go:135:90000*/ small[t24] = t29
+		/*line solve_gmres.go:135:90000*/ small[t28] = t30
+		/*line solve_gmres.go:136:90000*/ result09 := h.at(column, column)
+		/*line solve_gmres.go:136:90000*/ small[result09] = length
+		/*line solve_gmres.go:137:90000*/ result010 := h.right(column)
+		/*line solve_gmres.go:137:90000*/ g := small[result010]
+		/*line solve_gmres.go:138:90000*/ result011 := h.right(column)
+		/*line solve_gmres.go:139:90000*/ t39 := result011
+		/*line solve_gmres.go:138:90000*/ _ = small[t39]
+		/*line solve_gmres.go:138:90000*/ result012 := h.right(t40)
+		/*line solve_gmres.go:139:90000*/ t43 := result012
+		/*line solve_gmres.go:138:90000*/ _ = small[t43]
+		/*line solve_gmres.go:139:90000*/ t44 := c2 * g
+		/*line solve_gmres.go:140:90000*/ t45 := -s2 * g
+		/*line solve_gmres.go:138:90000*/ small[t39] = t44
+		/*line solve_gmres.go:138:90000*/ small[t43] = t45
+		/*line solve_gmres.go:139:90000*/ state[1] = float64(column + 1)
+		/*line solve_gmres.go:140:90000*/ r2 := s2 * g * (s2 * g)
+		/*line solve_gmres.go:141:90000*/ history[iteration] = r2
+		/*line solve_gmres.go:142:90000*/ if r2 <= state[3] {
+			/*line solve_gmres.go:143:90000*/ state[4] = 1
 //line solve_gmres.go:144:90000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-//line solve_gmres.go:145:90000
-			state[4] = 3
-//line solve_gmres.go:146:90000
+			/*line solve_gmres.go:145:90000*/ state[4] = 3 /*line quern_gen.go:5629:1*/
 		}
-//line solve_gmres.go:147
 	}
-//line solve_gmres.go:148:90000
 }
 
-//line quern_gen.go:13822:1
 func quernPlainSolveGMRES(r *host.Run) {
 	v0, v1, v2 := host.Value[hessenberg](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_solveGMRES(t, v0, v1, v2) })
@@ -13847,144 +5659,81 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 	if 1 < len(state) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line solve_gmres.go:156:90000
-			n := host.Int64[int](state[1])
-//line solve_gmres.go:157:90000
-			for j := n - 1; j >= 0; j-- {
-//line solve_gmres.go:158:90000
-				if r.Halted() {
-//line solve_gmres.go:157:90000
-					r.Halt()
-//line solve_gmres.go:158:90000
+			/*line solve_gmres.go:156:90000*/ n := host.Int64[int](state[1])
+			/*line solve_gmres.go:157:90000*/ for j := n - 1; j >= 0; j-- {
+				/*line solve_gmres.go:158:90000*/ if r.Halted() {
+					/*line solve_gmres.go:157:90000*/ r.Halt() /*line quern_gen.go:5665:1*/
 				}
-//line solve_gmres.go:158:90000
-				t1 := j
-//line solve_gmres.go:158:90000
-				result0 := h.right(t1)
-//line solve_gmres.go:158:90000
-				sum := small[result0]
-//line solve_gmres.go:159:90000
-				for k := j + 1; k < n; k++ {
-//line solve_gmres.go:160:90000
-					if r.Halted() {
-//line solve_gmres.go:159:90000
-						r.Halt()
-//line solve_gmres.go:160:90000
+				/*line solve_gmres.go:158:90000*/ t1 := j
+				/*line solve_gmres.go:158:90000*/ result0 := h.right(t1)
+				/*line solve_gmres.go:158:90000*/ sum := small[result0]
+				/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
+					/*line solve_gmres.go:160:90000*/ if r.Halted() {
+						/*line solve_gmres.go:159:90000*/ r.Halt() /*line quern_gen.go:5672:1*/
 					}
-//line solve_gmres.go:160:90000
-					t3 := j
-//line solve_gmres.go:161:90000
-					t4 := k
-//line solve_gmres.go:160:90000
-					result02 := h.at(t3, t4)
-//line solve_gmres.go:161:90000
-					t6 := k
-//line solve_gmres.go:160:90000
-					result03 := h.y(t6)
-//line solve_gmres.go:160:90000
-					sum -= small[result02] * small[result03]
-//line solve_gmres.go:161:90000
+					/*line solve_gmres.go:160:90000*/ t3 := j
+					/*line solve_gmres.go:161:90000*/ t4 := k
+					/*line solve_gmres.go:160:90000*/ result02 := h.at(t3, t4)
+					/*line solve_gmres.go:161:90000*/ t6 := k
+					/*line solve_gmres.go:160:90000*/ result03 := h.y(t6)
+					/*line solve_gmres.go:160:90000*/ sum -= small[result02] * small[result03] /*line quern_gen.go:5679:1*/
 				}
-//line solve_gmres.go:162:90000
-				t8 := j
-//line solve_gmres.go:162:90000
-				result04 := h.y(t8)
-//line solve_gmres.go:163:90000
-				t10 := j
-//line solve_gmres.go:164:90000
-				t11 := j
-//line solve_gmres.go:162:90000
-				result05 := h.at(t10, t11)
-//line solve_gmres.go:162:90000
-				small[result04] = sum / small[result05]
-//line solve_gmres.go:163:90000
+				/*line solve_gmres.go:162:90000*/ t8 := j
+				/*line solve_gmres.go:162:90000*/ result04 := h.y(t8)
+				/*line solve_gmres.go:163:90000*/ t10 := j
+				/*line solve_gmres.go:164:90000*/ t11 := j
+				/*line solve_gmres.go:162:90000*/ result05 := h.at(t10, t11)
+				/*line solve_gmres.go:162:90000*/ small[result04] = sum / small[result05] /*line quern_gen.go:5686:1*/
 			}
-//line solve_gmres.go:164:90000
 		}
-//line solve_gmres.go:165:90000
-		return
-//line solve_gmres.go:166:90000
+		/*line solve_gmres.go:165:90000*/ return /*line quern_gen.go:5689:1*/
 	}
-//line solve_gmres.go:167:90000
-	for threadX := range 32 {
-//line solve_gmres.go:168:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:153:90000
-		if threadX > 0 {
-//line solve_gmres.go:154:90000
-			continue
-//line solve_gmres.go:155:90000
+	/*line solve_gmres.go:167:90000*/ for threadX := range 32 {
+		/*line solve_gmres.go:168:90000*/ r.ThreadIdx.X = threadX
+		/*line solve_gmres.go:153:90000*/ if threadX > 0 {
+			/*line solve_gmres.go:154:90000*/ continue /*line quern_gen.go:5694:1*/
 		}
-//line solve_gmres.go:156:90000
-		n := host.Int64[int](state[1])
-//line solve_gmres.go:157:90000
-		for j := n - 1; j >= 0; j-- {
-//line solve_gmres.go:158:90000
-			if r.Halted() {
-//line solve_gmres.go:157:90000
-				r.Halt()
-//line solve_gmres.go:158:90000
+		/*line solve_gmres.go:156:90000*/ n := host.Int64[int](state[1])
+		/*line solve_gmres.go:157:90000*/ for j := n - 1; j >= 0; j-- {
+			/*line solve_gmres.go:158:90000*/ if r.Halted() {
+				/*line solve_gmres.go:157:90000*/ r.Halt() /*line quern_gen.go:5699:1*/
 			}
-//line solve_gmres.go:158:90000
-			t1 := j
-//line solve_gmres.go:158:90000
-			result0 := h.right(t1)
-//line solve_gmres.go:158:90000
-			sum := small[result0]
-//line solve_gmres.go:159:90000
-			for k := j + 1; k < n; k++ {
-//line solve_gmres.go:160:90000
-				if r.Halted() {
-//line solve_gmres.go:159:90000
-					r.Halt()
-//line solve_gmres.go:160:90000
+			/*line solve_gmres.go:158:90000*/ t1 := j
+			/*line solve_gmres.go:158:90000*/ result0 := h.right(t1)
+			/*line solve_gmres.go:158:90000*/ sum := small[result0]
+			/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
+				/*line solve_gmres.go:160:90000*/ if r.Halted() {
+					/*line solve_gmres.go:159:90000*/ r.Halt() /*line quern_gen.go:5706:1*/
 				}
-//line solve_gmres.go:160:90000
-				t3 := j
-//line solve_gmres.go:161:90000
-				t4 := k
-//line solve_gmres.go:160:90000
-				result02 := h.at(t3, t4)
-//line solve_gmres.go:161:90000
-				t6 := k
-//line solve_gmres.go:160:90000
-				result03 := h.y(t6)
-//line solve_gmres.go:160:90000
-				sum -= small[result02] * small[result03]
-//line solve_gmres.go:161:90000
+				/*line solve_gmres.go:160:90000*/ t3 := j
+				/*line solve_gmres.go:161:90000*/ t4 := k
+				/*line solve_gmres.go:160:90000*/ result02 := h.at(t3, t4)
+				/*line solve_gmres.go:161:90000*/ t6 := k
+				/*line solve_gmres.go:160:90000*/ result03 := h.y(t6)
+				/*line solve_gmres.go:160:90000*/ sum -= small[result02] * small[result03] /*line quern_gen.go:5713:1*/
 			}
-//line solve_gmres.go:162:90000
-			t8 := j
-//line solve_gmres.go:162:90000
-			result04 := h.y(t8)
-//line solve_gmres.go:163:90000
-			t10 := j
-//line solve_gmres.go:164:90000
-			t11 := j
-//line solve_gmres.go:162:90000
-			result05 := h.at(t10, t11)
-//line solve_gmres.go:162:90000
-			small[result04] = sum / small[result05]
-//line solve_gmres.go:163:90000
+			/*line solve_gmres.go:162:90000*/ t8 := j
+			/*line solve_gmres.go:162:90000*/ result04 := h.y(t8)
+			/*line solve_gmres.go:163:90000*/ t10 := j
+			/*line solve_gmres.go:164:90000*/ t11 := j
+			/*line solve_gmres.go:162:90000*/ result05 := h.at(t10, t11)
+			/*line solve_gmres.go:162:90000*/ small[result04] = sum / small[result05] /*line quern_gen.go:5720:1*/
 		}
-//line solve_gmres.go:164:90000
 	}
-//line solve_gmres.go:165:90000
 }
 
-//line quern_gen.go:13976:1
-func quernPlainCombineGMRES_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float32(t, v0, v1, v2, v3, v4, v5) })
+func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { combineGMRES[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostCombineGMRES_float32(r *host.Run) {
+func quernHostCombineGMRES[T float32 | float64](r *host.Run) {
 	h := host.Value[hessenberg](r, 0)
 	add := host.Value[bool](r, 1)
 	state := host.Slice[float64](r, 2)
 	small := host.Slice[float64](r, 3)
-	basis := host.Slice[float32](r, 4)
-	u := host.Slice[float32](r, 5)
+	basis := host.Slice[T](r, 4)
+	u := host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -13994,14 +5743,14 @@ func quernHostCombineGMRES_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CombineGMRES_float32(r, base, u, state, h, small, basis, add, width)
+				quernRow1CombineGMRES[T](r, base, u, state, h, small, basis, add, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []float64, h hessenberg, small []float64, basis []float32, add bool, width int) {
+func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, state []float64, h hessenberg, small []float64, basis []T, add bool, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(u)-base, width)
 		if count <= 0 {
@@ -14014,94 +5763,54 @@ func quernRow1CombineGMRES_float32(r *host.Run, base int, u []float32, state []f
 				i := base + threadX
 //line solve_gmres.go:172:90000
 				var sum float64
-//line solve_gmres.go:173:90000
-				t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:90000
-				for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:90000
-					if r.Halted() {
-//line solve_gmres.go:173:90000
-						r.Halt()
-//line solve_gmres.go:174:90000
+				/*line solve_gmres.go:173:90000*/ t1 := host.Int64[int](state[1])
+				/*line solve_gmres.go:174:90000*/ for v := 0; v < t1; v++ {
+					/*line solve_gmres.go:175:90000*/ if r.Halted() {
+						/*line solve_gmres.go:173:90000*/ r.Halt() /*line quern_gen.go:5769:1*/
 					}
-//line solve_gmres.go:174:90000
-					t2 := v
-//line solve_gmres.go:174:90000
-					result0 := h.y(t2)
-//line solve_gmres.go:174:90000
-					sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:90000
+					/*line solve_gmres.go:174:90000*/ t2 := v
+					/*line solve_gmres.go:174:90000*/ result0 := h.y(t2)
+					/*line solve_gmres.go:174:90000*/ sum += small[result0] * float64(basis[v*len(u)+i]) /*line quern_gen.go:5773:1*/
 				}
-//line solve_gmres.go:176
-				if add {
-					sum += float64(row[threadX])
-//line solve_gmres.go:178:90000
+				/*line solve_gmres.go:176*/ if add {
+					sum += float64(row[threadX]) /*line quern_gen.go:5776:1*/
 				}
-//line solve_gmres.go:179:90000
-				row[threadX] = float32(sum)
-//line solve_gmres.go:180:90000
+				/*line solve_gmres.go:179:90000*/ row[threadX] = T(sum) /*line quern_gen.go:5778:1*/
 			}
-//line solve_gmres.go:181:90000
-			return
-//line solve_gmres.go:182:90000
+			/*line solve_gmres.go:181:90000*/ return /*line quern_gen.go:5780:1*/
 		}
-//line solve_gmres.go:183:90000
 	}
-//line solve_gmres.go:184:90000
-	for threadX := range width {
-//line solve_gmres.go:185:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:186:90000
-		i := base + threadX
-//line solve_gmres.go:171:90000
-		if i < len(u) {
+	/*line solve_gmres.go:184:90000*/ for threadX := range width {
+		/*line solve_gmres.go:185:90000*/ r.ThreadIdx.X = threadX
+		/*line solve_gmres.go:186:90000*/ i := base + threadX
+		/*line solve_gmres.go:171:90000*/ if i < len(u) {
 //line solve_gmres.go:172:90000
 			var sum float64
-//line solve_gmres.go:173:90000
-			t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:90000
-			for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:90000
-				if r.Halted() {
-//line solve_gmres.go:173:90000
-					r.Halt()
-//line solve_gmres.go:174:90000
+			/*line solve_gmres.go:173:90000*/ t1 := host.Int64[int](state[1])
+			/*line solve_gmres.go:174:90000*/ for v := 0; v < t1; v++ {
+				/*line solve_gmres.go:175:90000*/ if r.Halted() {
+					/*line solve_gmres.go:173:90000*/ r.Halt() /*line quern_gen.go:5792:1*/
 				}
-//line solve_gmres.go:174:90000
-				t2 := v
-//line solve_gmres.go:174:90000
-				result0 := h.y(t2)
-//line solve_gmres.go:174:90000
-				sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:90000
+				/*line solve_gmres.go:174:90000*/ t2 := v
+				/*line solve_gmres.go:174:90000*/ result0 := h.y(t2)
+				/*line solve_gmres.go:174:90000*/ sum += small[result0] * float64(basis[v*len(u)+i]) /*line quern_gen.go:5796:1*/
 			}
-//line solve_gmres.go:176
-			if add {
-				sum += float64(u[i])
-//line solve_gmres.go:178:90000
+			/*line solve_gmres.go:176*/ if add {
+				sum += float64(u[i]) /*line quern_gen.go:5799:1*/
 			}
-//line solve_gmres.go:179:90000
-			u[i] = float32(sum)
-//line solve_gmres.go:180:90000
+			/*line solve_gmres.go:179:90000*/ u[i] = T(sum) /*line quern_gen.go:5801:1*/
 		}
-//line solve_gmres.go:181:90000
 	}
-//line solve_gmres.go:182:90000
 }
 
-//line quern_gen.go:14093:1
-func quernPlainCombineGMRES_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
-	host.Plain(r, func(t kernel.Thread) { quern_combineGMRES_float64(t, v0, v1, v2, v3, v4, v5) })
+func quernPlainAddVector[T float32 | float64](r *host.Run) {
+	v0, v1 := host.Slice[T](r, 0), host.Slice[T](r, 1)
+	host.Plain(r, func(t kernel.Thread) { addVector[T](t, v0, v1) })
 }
 
-func quernHostCombineGMRES_float64(r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	add := host.Value[bool](r, 1)
-	state := host.Slice[float64](r, 2)
-	small := host.Slice[float64](r, 3)
-	basis := host.Slice[float64](r, 4)
-	u := host.Slice[float64](r, 5)
+func quernHostAddVector[T float32 | float64](r *host.Run) {
+	y := host.Slice[T](r, 0)
+	x := host.Slice[T](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -14111,127 +5820,14 @@ func quernHostCombineGMRES_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CombineGMRES_float64(r, base, u, state, h, small, basis, add, width)
+				quernRow1AddVector[T](r, base, x, y, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CombineGMRES_float64(r *host.Run, base int, u, state []float64, h hessenberg, small, basis []float64, add bool, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(u)-base, width)
-		if count <= 0 {
-			return
-		}
-		if 1 < len(state) && base >= 0 && count <= len(u)-base {
-			row := u[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line solve_gmres.go:172:90000
-				var sum float64
-//line solve_gmres.go:173:90000
-				t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:90000
-				for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:90000
-					if r.Halted() {
-//line solve_gmres.go:173:90000
-						r.Halt()
-//line solve_gmres.go:174:90000
-					}
-//line solve_gmres.go:174:90000
-					t2 := v
-//line solve_gmres.go:174:90000
-					result0 := h.y(t2)
-//line solve_gmres.go:174:90000
-					sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:90000
-				}
-//line solve_gmres.go:176
-				if add {
-					sum += float64(row[threadX])
-//line solve_gmres.go:178:90000
-				}
-//line solve_gmres.go:179:90000
-				row[threadX] = float64(sum)
-//line solve_gmres.go:180:90000
-			}
-//line solve_gmres.go:181:90000
-			return
-//line solve_gmres.go:182:90000
-		}
-//line solve_gmres.go:183:90000
-	}
-//line solve_gmres.go:184:90000
-	for threadX := range width {
-//line solve_gmres.go:185:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:186:90000
-		i := base + threadX
-//line solve_gmres.go:171:90000
-		if i < len(u) {
-//line solve_gmres.go:172:90000
-			var sum float64
-//line solve_gmres.go:173:90000
-			t1 := host.Int64[int](state[1])
-//line solve_gmres.go:174:90000
-			for v := 0; v < t1; v++ {
-//line solve_gmres.go:175:90000
-				if r.Halted() {
-//line solve_gmres.go:173:90000
-					r.Halt()
-//line solve_gmres.go:174:90000
-				}
-//line solve_gmres.go:174:90000
-				t2 := v
-//line solve_gmres.go:174:90000
-				result0 := h.y(t2)
-//line solve_gmres.go:174:90000
-				sum += small[result0] * float64(basis[v*len(u)+i])
-//line solve_gmres.go:175:90000
-			}
-//line solve_gmres.go:176
-			if add {
-				sum += float64(u[i])
-//line solve_gmres.go:178:90000
-			}
-//line solve_gmres.go:179:90000
-			u[i] = float64(sum)
-//line solve_gmres.go:180:90000
-		}
-//line solve_gmres.go:181:90000
-	}
-//line solve_gmres.go:182:90000
-}
-
-//line quern_gen.go:14210:1
-func quernPlainAddVector_float32(r *host.Run) {
-	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
-	host.Plain(r, func(t kernel.Thread) { quern_addVector_float32(t, v0, v1) })
-}
-
-func quernHostAddVector_float32(r *host.Run) {
-	y := host.Slice[float32](r, 0)
-	x := host.Slice[float32](r, 1)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddVector_float32(r, base, x, y, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1AddVector_float32(r *host.Run, base int, x, y []float32, width int) {
+func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -14241,96 +5837,20 @@ func quernRow1AddVector_float32(r *host.Run, base int, x, y []float32, width int
 			row := x[base:][:count]
 			row2 := y[base:][:count]
 			for threadX := range count {
-//line solve_gmres.go:188:90000
-				row[threadX] += row2[threadX]
-//line solve_gmres.go:189:90000
+				/*line solve_gmres.go:188:90000*/ row[threadX] += row2[threadX] /*line quern_gen.go:5840:1*/
 			}
-//line solve_gmres.go:190:90000
-			return
-//line solve_gmres.go:191:90000
+			/*line solve_gmres.go:190:90000*/ return /*line quern_gen.go:5842:1*/
 		}
-//line solve_gmres.go:192:90000
 	}
-//line solve_gmres.go:193:90000
-	for threadX := range width {
-//line solve_gmres.go:194:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:195:90000
-		i := base + threadX
-//line solve_gmres.go:187:90000
-		if i < len(x) {
-//line solve_gmres.go:188:90000
-			x[i] += y[i]
-//line solve_gmres.go:189:90000
-		}
-//line solve_gmres.go:190:90000
-	}
-//line solve_gmres.go:191:90000
-}
-
-//line quern_gen.go:14272:1
-func quernPlainAddVector_float64(r *host.Run) {
-	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
-	host.Plain(r, func(t kernel.Thread) { quern_addVector_float64(t, v0, v1) })
-}
-
-func quernHostAddVector_float64(r *host.Run) {
-	y := host.Slice[float64](r, 0)
-	x := host.Slice[float64](r, 1)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddVector_float64(r, base, x, y, width)
-			}
+	/*line solve_gmres.go:193:90000*/ for threadX := range width {
+		/*line solve_gmres.go:194:90000*/ r.ThreadIdx.X = threadX
+		/*line solve_gmres.go:195:90000*/ i := base + threadX
+		/*line solve_gmres.go:187:90000*/ if i < len(x) {
+			/*line solve_gmres.go:188:90000*/ x[i] += y[i] /*line quern_gen.go:5849:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1AddVector_float64(r *host.Run, base int, x, y []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(x)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(x)-base && count <= len(y)-base {
-			row := x[base:][:count]
-			row2 := y[base:][:count]
-			for threadX := range count {
-//line solve_gmres.go:188:90000
-				row[threadX] += row2[threadX]
-//line solve_gmres.go:189:90000
-			}
-//line solve_gmres.go:190:90000
-			return
-//line solve_gmres.go:191:90000
-		}
-//line solve_gmres.go:192:90000
-	}
-//line solve_gmres.go:193:90000
-	for threadX := range width {
-//line solve_gmres.go:194:90000
-		r.ThreadIdx.X = threadX
-//line solve_gmres.go:195:90000
-		i := base + threadX
-//line solve_gmres.go:187:90000
-		if i < len(x) {
-//line solve_gmres.go:188:90000
-			x[i] += y[i]
-//line solve_gmres.go:189:90000
-		}
-//line solve_gmres.go:190:90000
-	}
-//line solve_gmres.go:191:90000
-}
-
-//line quern_gen.go:14334:1
 func quernPlainCountTiles(r *host.Run) {
 	v0, v1, v2 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_countTiles(t, v0, v1, v2) })
@@ -14370,13 +5890,10 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-//line sort.go:23:100000
-	clear(count[0:256])
-//line sort.go:24:100000
+	/*line sort.go:23:100000*/ clear(count[0:256]) /*line quern_gen.go:5893:1*/
 }
 
 //go:noinline
-//line quern_gen.go:14380:1
 func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32, shift uint) {
 	if start >= -1<<61 && start <= 1<<61 {
 		count3 := min(len(keys)-start, 256)
@@ -14386,46 +5903,28 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 		if start >= 0 && count3 <= len(keys)-start {
 			row := keys[start:][:count3]
 			for threadX := range count3 {
-//line sort.go:27:100000
-				count[uint32(row[threadX])>>shift&255] += 1
-//line sort.go:28:100000
+				/*line sort.go:27:100000*/ count[uint32(row[threadX])>>shift&255] += 1 /*line quern_gen.go:5906:1*/
 			}
-//line sort.go:29:100000
-			return
-//line sort.go:30:100000
+			/*line sort.go:29:100000*/ return /*line quern_gen.go:5908:1*/
 		}
-//line sort.go:31:100000
 	}
-//line sort.go:32:100000
-	for threadX := range 256 {
-//line sort.go:33:100000
-		r.ThreadIdx.X = threadX
-//line sort.go:34:100000
-		i := start + threadX
-//line sort.go:26:100000
-		if i < len(keys) {
-//line sort.go:27:100000
-			count[uint32(keys[i])>>shift&255] += 1
-//line sort.go:28:100000
+	/*line sort.go:32:100000*/ for threadX := range 256 {
+		/*line sort.go:33:100000*/ r.ThreadIdx.X = threadX
+		/*line sort.go:34:100000*/ i := start + threadX
+		/*line sort.go:26:100000*/ if i < len(keys) {
+			/*line sort.go:27:100000*/ count[uint32(keys[i])>>shift&255] += 1 /*line quern_gen.go:5915:1*/
 		}
-//line sort.go:29:100000
 	}
-//line sort.go:30:100000
 }
 
 //go:noinline
-//line quern_gen.go:14418:1
-func quernRow3CountTiles(r *host.Run, counts []int32, gridX, blockX int, count *[256]int32) {
+func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, count *[256]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:31:100000
-		counts[threadX*gridX+blockX] = count[threadX]
-//line sort.go:32:100000
+		/*line sort.go:31:100000*/ counts[threadX*gridX+blockX] = count[threadX] /*line quern_gen.go:5924:1*/
 	}
-//line sort.go:33:100000
 }
 
-//line quern_gen.go:14429:1
 func quernPlainMoveTiles(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_moveTiles(t, v0, v1, v2, v3, v4, v5) })
@@ -14451,164 +5950,94 @@ func quernHostMoveTiles(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base2 := blockX * 2048
-//line sort.go:40:100000
-		k = 0
-//line sort.go:41:100000
-		for threadZ := range 1 {
-//line sort.go:42:100000
-			for threadY := range 1 {
-//line sort.go:43:100000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:44:100000
-				quernRow1MoveTiles(r, base, counts, gridX, blockX)
-//line sort.go:45:100000
+		/*line sort.go:40:100000*/ k = 0
+		/*line sort.go:41:100000*/ for threadZ := range 1 {
+			/*line sort.go:42:100000*/ for threadY := range 1 {
+				/*line sort.go:43:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line sort.go:44:100000*/ quernRow1MoveTiles(r, base, counts, gridX, blockX) /*line quern_gen.go:5957:1*/
 			}
-//line sort.go:46:100000
 		}
-//line sort.go:47:100000
-		for ; k < 8; k++ {
-//line sort.go:48:100000
-			for range 1 {
-//line sort.go:49:100000
-				for range 1 {
-//line sort.go:50:100000
-					quernRow2MoveTiles(r, warps)
-//line sort.go:51:100000
+		/*line sort.go:47:100000*/ for ; k < 8; k++ {
+			/*line sort.go:48:100000*/ for range 1 {
+				/*line sort.go:49:100000*/ for range 1 {
+					/*line sort.go:50:100000*/ quernRow2MoveTiles(r, warps) /*line quern_gen.go:5963:1*/
 				}
-//line sort.go:52:100000
 			}
-//line sort.go:53:100000
-			start := base2 + k*256
-//line sort.go:54:100000
-			for threadZ := range 1 {
-//line sort.go:55:100000
-				for threadY := range 1 {
-//line sort.go:56:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:57:100000
-					first := (threadZ*1 + threadY) * 256
-//line sort.go:58:100000
-					quernRow3MoveTiles(r, is, first, digits, keys2, start, keys, shift)
-//line sort.go:59:100000
+			/*line sort.go:53:100000*/ start := base2 + k*256
+			/*line sort.go:54:100000*/ for threadZ := range 1 {
+				/*line sort.go:55:100000*/ for threadY := range 1 {
+					/*line sort.go:56:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line sort.go:57:100000*/ first := (threadZ*1 + threadY) * 256
+					/*line sort.go:58:100000*/ quernRow3MoveTiles(r, is, first, digits, keys2, start, keys, shift) /*line quern_gen.go:5971:1*/
 				}
-//line sort.go:60:100000
 			}
-//line sort.go:51:100000
-			host.MatchAny(matchAnys, digits)
-//line sort.go:52:100000
-			for threadZ := range 1 {
-//line sort.go:53:100000
-				for threadY := range 1 {
-//line sort.go:54:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:55:100000
-					first2 := (threadZ*1 + threadY) * 256
-//line sort.go:56:100000
-					quernRow4MoveTiles(r, digits, first2, matchAnys, ranks, c, warps)
-//line sort.go:57:100000
+			/*line sort.go:51:100000*/ host.MatchAny(matchAnys, digits)
+			/*line sort.go:52:100000*/ for threadZ := range 1 {
+				/*line sort.go:53:100000*/ for threadY := range 1 {
+					/*line sort.go:54:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line sort.go:55:100000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line sort.go:56:100000*/ quernRow4MoveTiles(r, digits, first2, matchAnys, ranks, c, warps) /*line quern_gen.go:5979:1*/
 				}
-//line sort.go:58:100000
 			}
-//line sort.go:59:100000
-			for range 1 {
-//line sort.go:60:100000
-				for range 1 {
-//line sort.go:61:100000
-					quernRow5MoveTiles(r, base, warps)
-//line sort.go:62:100000
+			/*line sort.go:59:100000*/ for range 1 {
+				/*line sort.go:60:100000*/ for range 1 {
+					/*line sort.go:61:100000*/ quernRow5MoveTiles(r, base, warps) /*line quern_gen.go:5984:1*/
 				}
-//line sort.go:63:100000
 			}
-//line sort.go:64:100000
-			for threadZ := range 1 {
-//line sort.go:65:100000
-				for threadY := range 1 {
-//line sort.go:66:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:67:100000
-					first3 := (threadZ*1 + threadY) * 256
-//line sort.go:68:100000
-					quernRow6MoveTiles(r, is, first3, digits, keys2, ranks, warps, keysOut, numbersOut, numbers)
-//line sort.go:69:100000
+			/*line sort.go:64:100000*/ for threadZ := range 1 {
+				/*line sort.go:65:100000*/ for threadY := range 1 {
+					/*line sort.go:66:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line sort.go:67:100000*/ first3 := (threadZ*1 + threadY) * 256
+					/*line sort.go:68:100000*/ quernRow6MoveTiles(r, is, first3, digits, keys2, ranks, warps, keysOut, numbersOut, numbers) /*line quern_gen.go:5991:1*/
 				}
-//line sort.go:70:100000
 			}
-//line sort.go:71:100000
 		}
-//line sort.go:72:100000
 	}
-//line sort.go:73:100000
 }
 
 //go:noinline
-//line quern_gen.go:14545:1
-func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX, blockX int) {
+func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int, blockX int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:39:100000
-		base[threadX] = counts[threadX*gridX+blockX]
-//line sort.go:40:100000
+		/*line sort.go:39:100000*/ base[threadX] = counts[threadX*gridX+blockX] /*line quern_gen.go:6002:1*/
 	}
-//line sort.go:41:100000
 }
 
 //go:noinline
-//line quern_gen.go:14557:1
 func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
-//line sort.go:42:100000
-	clear(warps[0][0:256])
-//line sort.go:43:100000
-	clear(warps[1][0:256])
-//line sort.go:44:100000
-	clear(warps[2][0:256])
-//line sort.go:45:100000
-	clear(warps[3][0:256])
-//line sort.go:46:100000
-	clear(warps[4][0:256])
-//line sort.go:47:100000
-	clear(warps[5][0:256])
-//line sort.go:48:100000
-	clear(warps[6][0:256])
-//line sort.go:49:100000
-	clear(warps[7][0:256])
-//line sort.go:50:100000
+	/*line sort.go:42:100000*/ clear(warps[0][0:256])
+	/*line sort.go:43:100000*/ clear(warps[1][0:256])
+	/*line sort.go:44:100000*/ clear(warps[2][0:256])
+	/*line sort.go:45:100000*/ clear(warps[3][0:256])
+	/*line sort.go:46:100000*/ clear(warps[4][0:256])
+	/*line sort.go:47:100000*/ clear(warps[5][0:256])
+	/*line sort.go:48:100000*/ clear(warps[6][0:256])
+	/*line sort.go:49:100000*/ clear(warps[7][0:256]) /*line quern_gen.go:6015:1*/
 }
 
 //go:noinline
-//line quern_gen.go:14579:1
-func quernRow3MoveTiles(r *host.Run, is []int, first int, digits, keys2 []int32, start int, keys []int32, shift uint) {
+func quernRow3MoveTiles(r *host.Run, is []int, first int, digits []int32, keys2 []int32, start int, keys []int32, shift uint) {
 	iRow := (*[256]int)(is[first:])
 	digitRow := (*[256]int32)(digits[first:])
 	keyRow := (*[256]int32)(keys2[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:45:100000
-		i := start + threadX
+		/*line sort.go:45:100000*/ i := start + threadX
 //line sort.go:46:100000
 		var digit int32 = 256
 //line sort.go:47:100000
 		var key int32
-//line sort.go:47:100000
-		if i < len(keys) {
-//line sort.go:48:100000
-			key = keys[i]
-//line sort.go:49:100000
-			digit = int32(uint32(key) >> shift & 255)
-//line sort.go:50:100000
+		/*line sort.go:47:100000*/ if i < len(keys) {
+			/*line sort.go:48:100000*/ key = keys[i]
+			/*line sort.go:49:100000*/ digit = int32(uint32(key) >> shift & 255) /*line quern_gen.go:6032:1*/
 		}
-//line sort.go:51:100000
-		iRow[threadX] = i
-//line sort.go:52:100000
-		digitRow[threadX] = digit
-//line sort.go:53:100000
-		keyRow[threadX] = key
-//line sort.go:54:100000
+		/*line sort.go:51:100000*/ iRow[threadX] = i
+		/*line sort.go:52:100000*/ digitRow[threadX] = digit
+		/*line sort.go:53:100000*/ keyRow[threadX] = key /*line quern_gen.go:6036:1*/
 	}
-//line sort.go:55:100000
 }
 
 //go:noinline
-//line quern_gen.go:14612:1
 func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
 	digitRow := (*[256]int32)(digits[first2:])
 	matchAnyRow := (*[256]uint32)(matchAnys[first2:])
@@ -14617,87 +6046,49 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
 		matchAny := matchAnyRow[threadX]
-//line sort.go:51:100000
-		same := matchAny
-//line sort.go:52:100000
-		rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
-//line sort.go:53:100000
-		if rank == 0 && digit < 256 {
-//line sort.go:54:100000
-			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
-//line sort.go:55:100000
+		/*line sort.go:51:100000*/ same := matchAny
+		/*line sort.go:52:100000*/ rank := int32(bits.OnesCount32(same & (c<<((threadX+first2)&31) - 1)))
+		/*line sort.go:53:100000*/ if rank == 0 && digit < 256 {
+			/*line sort.go:54:100000*/ warps[(threadX+first2)>>5][digit] = int32(bits.OnesCount32(same)) /*line quern_gen.go:6052:1*/
 		}
-//line sort.go:56:100000
-		rankRow[threadX] = rank
-//line sort.go:57:100000
+		/*line sort.go:56:100000*/ rankRow[threadX] = rank /*line quern_gen.go:6054:1*/
 	}
-//line sort.go:58:100000
 }
 
 //go:noinline
-//line quern_gen.go:14639:1
 func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 	for threadX := range 256 {
-//line sort.go:57:100000
-		at := base[threadX]
-//line sort.go:59:100000
-		n := warps[0][threadX]
-//line sort.go:60:100000
-		warps[0][threadX] = at
-//line sort.go:61:100000
-		at += n
-//line sort.go:59:100000
-		n2 := warps[1][threadX]
-//line sort.go:60:100000
-		warps[1][threadX] = at
-//line sort.go:61:100000
-		at += n2
-//line sort.go:59:100000
-		n3 := warps[2][threadX]
-//line sort.go:60:100000
-		warps[2][threadX] = at
-//line sort.go:61:100000
-		at += n3
-//line sort.go:59:100000
-		n4 := warps[3][threadX]
-//line sort.go:60:100000
-		warps[3][threadX] = at
-//line sort.go:61:100000
-		at += n4
-//line sort.go:59:100000
-		n5 := warps[4][threadX]
-//line sort.go:60:100000
-		warps[4][threadX] = at
-//line sort.go:61:100000
-		at += n5
-//line sort.go:59:100000
-		n6 := warps[5][threadX]
-//line sort.go:60:100000
-		warps[5][threadX] = at
-//line sort.go:61:100000
-		at += n6
-//line sort.go:59:100000
-		n7 := warps[6][threadX]
-//line sort.go:60:100000
-		warps[6][threadX] = at
-//line sort.go:61:100000
-		at += n7
-//line sort.go:59:100000
-		n8 := warps[7][threadX]
-//line sort.go:60:100000
-		warps[7][threadX] = at
-//line sort.go:61:100000
-		at += n8
-//line sort.go:63:100000
-		base[threadX] = at
-//line sort.go:64:100000
+		/*line sort.go:57:100000*/ at := base[threadX]
+		/*line sort.go:59:100000*/ n := warps[0][threadX]
+		/*line sort.go:60:100000*/ warps[0][threadX] = at
+		/*line sort.go:61:100000*/ at += n
+		/*line sort.go:59:100000*/ n2 := warps[1][threadX]
+		/*line sort.go:60:100000*/ warps[1][threadX] = at
+		/*line sort.go:61:100000*/ at += n2
+		/*line sort.go:59:100000*/ n3 := warps[2][threadX]
+		/*line sort.go:60:100000*/ warps[2][threadX] = at
+		/*line sort.go:61:100000*/ at += n3
+		/*line sort.go:59:100000*/ n4 := warps[3][threadX]
+		/*line sort.go:60:100000*/ warps[3][threadX] = at
+		/*line sort.go:61:100000*/ at += n4
+		/*line sort.go:59:100000*/ n5 := warps[4][threadX]
+		/*line sort.go:60:100000*/ warps[4][threadX] = at
+		/*line sort.go:61:100000*/ at += n5
+		/*line sort.go:59:100000*/ n6 := warps[5][threadX]
+		/*line sort.go:60:100000*/ warps[5][threadX] = at
+		/*line sort.go:61:100000*/ at += n6
+		/*line sort.go:59:100000*/ n7 := warps[6][threadX]
+		/*line sort.go:60:100000*/ warps[6][threadX] = at
+		/*line sort.go:61:100000*/ at += n7
+		/*line sort.go:59:100000*/ n8 := warps[7][threadX]
+		/*line sort.go:60:100000*/ warps[7][threadX] = at
+		/*line sort.go:61:100000*/ at += n8
+		/*line sort.go:63:100000*/ base[threadX] = at /*line quern_gen.go:6086:1*/
 	}
-//line sort.go:65:100000
 }
 
 //go:noinline
-//line quern_gen.go:14700:1
-func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks []int32, warps *[8][256]int32, keysOut, numbersOut, numbers []int32) {
+func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits []int32, keys2 []int32, ranks []int32, warps *[8][256]int32, keysOut []int32, numbersOut []int32, numbers []int32) {
 	iRow := (*[256]int)(is[first3:])
 	digitRow := (*[256]int32)(digits[first3:])
 	keyRow := (*[256]int32)(keys2[first3:])
@@ -14708,22 +6099,14 @@ func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits, keys2, ranks 
 		digit := digitRow[threadX]
 		key := keyRow[threadX]
 		rank := rankRow[threadX]
-//line sort.go:65:100000
-		if digit < 256 {
-//line sort.go:66:100000
-			to := int(warps[threadX>>5][digit] + rank)
-//line sort.go:67:100000
-			keysOut[to] = key
-//line sort.go:68:100000
-			numbersOut[to] = numbers[i]
-//line sort.go:69:100000
+		/*line sort.go:65:100000*/ if digit < 256 {
+			/*line sort.go:66:100000*/ to := int(warps[(threadX+first3)>>5][digit] + rank)
+			/*line sort.go:67:100000*/ keysOut[to] = key
+			/*line sort.go:68:100000*/ numbersOut[to] = numbers[i] /*line quern_gen.go:6105:1*/
 		}
-//line sort.go:70:100000
 	}
-//line sort.go:71:100000
 }
 
-//line quern_gen.go:14727:1
 func quernPlainCountParts(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_countParts(t, v0, v1, v2, v3) })
@@ -14752,29 +6135,19 @@ func quernHostCountParts(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1CountParts(r *host.Run, base, base2 int, keys []int32, shift uint, counts []int32, gridX, blockX, dimX int) {
+func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift uint, counts []int32, gridX int, blockX int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line sort.go:78:100000
-		count := [256]int32{}
-//line sort.go:80:100000
-		for i := base; i < base2 && i < len(keys); i++ {
-//line sort.go:81:100000
-			count[uint32(keys[i])>>shift&255]++
-//line sort.go:82:100000
+		/*line sort.go:78:100000*/ count := [256]int32{}
+		/*line sort.go:80:100000*/ for i := base; i < base2 && i < len(keys); i++ {
+			/*line sort.go:81:100000*/ count[uint32(keys[i])>>shift&255]++ /*line quern_gen.go:6143:1*/
 		}
-//line sort.go:83:100000
-		for d := 0; d < 256; d++ {
-//line sort.go:84:100000
-			counts[d*gridX+blockX] = count[d]
-//line sort.go:85:100000
+		/*line sort.go:83:100000*/ for d := 0; d < 256; d++ {
+			/*line sort.go:84:100000*/ counts[d*gridX+blockX] = count[d] /*line quern_gen.go:6146:1*/
 		}
-//line sort.go:86:100000
 	}
-//line sort.go:87:100000
 }
 
-//line quern_gen.go:14778:1
 func quernPlainMoveParts(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6 := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6)
 	host.Plain(r, func(t kernel.Thread) { quern_moveParts(t, v0, v1, v2, v3, v4, v5, v6) })
@@ -14806,37 +6179,23 @@ func quernHostMoveParts(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1MoveParts(r *host.Run, counts []int32, gridX, blockX, base, base2 int, keys []int32, shift uint, keysOut, numbersOut, numbers []int32, dimX int) {
+func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base int, base2 int, keys []int32, shift uint, keysOut []int32, numbersOut []int32, numbers []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line sort.go:90:100000
-		at := [256]int32{}
-//line sort.go:92:100000
-		for d := 0; d < 256; d++ {
-//line sort.go:93:100000
-			at[d] = counts[d*gridX+blockX]
-//line sort.go:94:100000
+		/*line sort.go:90:100000*/ at := [256]int32{}
+		/*line sort.go:92:100000*/ for d := 0; d < 256; d++ {
+			/*line sort.go:93:100000*/ at[d] = counts[d*gridX+blockX] /*line quern_gen.go:6187:1*/
 		}
-//line sort.go:95:100000
-		for i := base; i < base2 && i < len(keys); i++ {
-//line sort.go:96:100000
-			d2 := uint32(keys[i]) >> shift & 255
-//line sort.go:97:100000
-			to := int(at[d2])
-//line sort.go:98:100000
-			at[d2]++
-//line sort.go:99:100000
-			keysOut[to] = keys[i]
-//line sort.go:100:100000
-			numbersOut[to] = numbers[i]
-//line sort.go:101:100000
+		/*line sort.go:95:100000*/ for i := base; i < base2 && i < len(keys); i++ {
+			/*line sort.go:96:100000*/ d2 := uint32(keys[i]) >> shift & 255
+			/*line sort.go:97:100000*/ to := int(at[d2])
+			/*line sort.go:98:100000*/ at[d2]++
+			/*line sort.go:99:100000*/ keysOut[to] = keys[i]
+			/*line sort.go:100:100000*/ numbersOut[to] = numbers[i] /*line quern_gen.go:6194:1*/
 		}
-//line sort.go:102:100000
 	}
-//line sort.go:103:100000
 }
 
-//line quern_gen.go:14840:1
 func quernPlainTotals(r *host.Run) {
 	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_totals(t, v0, v1) })
@@ -14866,44 +6225,26 @@ func quernHostTotals(r *host.Run) {
 				quernRow1Totals(r, sums2, first, base, x, base2, base3, base4, base5, base6, base7, base8)
 			}
 		}
-//line sort.go:122:100000
-		host.ReduceAdd(reduceAdds, sums2)
-//line sort.go:123:100000
-		for threadZ := range 1 {
-//line sort.go:124:100000
-			for threadY := range 1 {
-//line sort.go:125:100000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:126:100000
-				first2 := (threadZ*1 + threadY) * 256
-//line sort.go:127:100000
-				quernRow2Totals(r, reduceAdds, first2, sums3, partial)
-//line sort.go:128:100000
+		/*line sort.go:122:100000*/ host.ReduceAdd(reduceAdds, sums2)
+		/*line sort.go:123:100000*/ for threadZ := range 1 {
+			/*line sort.go:124:100000*/ for threadY := range 1 {
+				/*line sort.go:125:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line sort.go:126:100000*/ first2 := (threadZ*1 + threadY) * 256
+				/*line sort.go:127:100000*/ quernRow2Totals(r, reduceAdds, first2, sums3, partial) /*line quern_gen.go:6233:1*/
 			}
-//line sort.go:129:100000
 		}
-//line sort.go:130:100000
-		for threadZ := range 1 {
-//line sort.go:131:100000
-			for threadY := range 1 {
-//line sort.go:132:100000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:133:100000
-				first3 := (threadZ*1 + threadY) * 256
-//line sort.go:134:100000
-				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
-//line sort.go:135:100000
+		/*line sort.go:130:100000*/ for threadZ := range 1 {
+			/*line sort.go:131:100000*/ for threadY := range 1 {
+				/*line sort.go:132:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line sort.go:133*/ first3 := (threadZ*1 + threadY) * 256
+				/*line sort.go:134:100000*/ quernRow3Totals(r, sums3, first3, partial, sums, blockX) /*line quern_gen.go:6240:1*/
 			}
-//line sort.go:136:100000
 		}
-//line sort.go:137:100000
 	}
-//line sort.go:138:100000
 }
 
 //go:noinline
-//line quern_gen.go:14906:1
-func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, base2, base3, base4, base5, base6, base7, base8 int) {
+func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int) {
 	sumRow := (*[256]int32)(sums2[first:])
 	if base >= 0 && 2048 <= len(x)-base {
 		row := (*[2048]int32)(x[base:])
@@ -14918,164 +6259,90 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first, base int, x []int32, bas
 			i8 := base8 + threadX
 //line sort.go:116:100000
 			var sum int32
-//line sort.go:118:100000
-			if i < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX] /*line quern_gen.go:6263:1*/
 			}
-//line sort.go:118:100000
-			if i2 < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX+256]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i2 < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX+256] /*line quern_gen.go:6266:1*/
 			}
-//line sort.go:118:100000
-			if i3 < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX+512]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i3 < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX+512] /*line quern_gen.go:6269:1*/
 			}
-//line sort.go:118:100000
-			if i4 < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX+768]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i4 < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX+768] /*line quern_gen.go:6272:1*/
 			}
-//line sort.go:118:100000
-			if i5 < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX+1024]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i5 < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX+1024] /*line quern_gen.go:6275:1*/
 			}
-//line sort.go:118:100000
-			if i6 < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX+1280]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i6 < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX+1280] /*line quern_gen.go:6278:1*/
 			}
-//line sort.go:118:100000
-			if i7 < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX+1536]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i7 < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX+1536] /*line quern_gen.go:6281:1*/
 			}
-//line sort.go:118:100000
-			if i8 < len(x) {
-//line sort.go:119:100000
-				sum += row[threadX+1792]
-//line sort.go:120:100000
+			/*line sort.go:118:100000*/ if i8 < len(x) {
+				/*line sort.go:119:100000*/ sum += row[threadX+1792] /*line quern_gen.go:6284:1*/
 			}
-//line sort.go:121:100000
-			sumRow[threadX] = sum
-//line sort.go:122:100000
+			/*line sort.go:121:100000*/ sumRow[threadX] = sum /*line quern_gen.go:6286:1*/
 		}
-//line sort.go:123:100000
-		return
-//line sort.go:124:100000
+		/*line sort.go:123:100000*/ return /*line quern_gen.go:6288:1*/
 	}
-//line sort.go:125:100000
-	for threadX := range 256 {
-//line sort.go:126:100000
-		r.ThreadIdx.X = threadX
-//line sort.go:127:100000
-		i := base + threadX
-//line sort.go:128:100000
-		i2 := base2 + threadX
-//line sort.go:129:100000
-		i3 := base3 + threadX
-//line sort.go:130:100000
-		i4 := base4 + threadX
-//line sort.go:131:100000
-		i5 := base5 + threadX
-//line sort.go:132:100000
-		i6 := base6 + threadX
-//line sort.go:133:100000
-		i7 := base7 + threadX
-//line sort.go:134:100000
-		i8 := base8 + threadX
+	/*line sort.go:125:100000*/ for threadX := range 256 {
+		/*line sort.go:126:100000*/ r.ThreadIdx.X = threadX
+		/*line sort.go:127:100000*/ i := base + threadX
+		/*line sort.go:128:100000*/ i2 := base2 + threadX
+		/*line sort.go:129:100000*/ i3 := base3 + threadX
+		/*line sort.go:130:100000*/ i4 := base4 + threadX
+		/*line sort.go:131:100000*/ i5 := base5 + threadX
+		/*line sort.go:132:100000*/ i6 := base6 + threadX
+		/*line sort.go:133*/ i7 := base7 + threadX
+		/*line sort.go:134:100000*/ i8 := base8 + threadX
 //line sort.go:116:100000
 		var sum int32
-//line sort.go:118:100000
-		if i < len(x) {
-//line sort.go:119:100000
-			sum += x[i]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i] /*line quern_gen.go:6303:1*/
 		}
-//line sort.go:118:100000
-		if i2 < len(x) {
-//line sort.go:119:100000
-			sum += x[i2]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i2 < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i2] /*line quern_gen.go:6306:1*/
 		}
-//line sort.go:118:100000
-		if i3 < len(x) {
-//line sort.go:119:100000
-			sum += x[i3]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i3 < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i3] /*line quern_gen.go:6309:1*/
 		}
-//line sort.go:118:100000
-		if i4 < len(x) {
-//line sort.go:119:100000
-			sum += x[i4]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i4 < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i4] /*line quern_gen.go:6312:1*/
 		}
-//line sort.go:118:100000
-		if i5 < len(x) {
-//line sort.go:119:100000
-			sum += x[i5]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i5 < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i5] /*line quern_gen.go:6315:1*/
 		}
-//line sort.go:118:100000
-		if i6 < len(x) {
-//line sort.go:119:100000
-			sum += x[i6]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i6 < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i6] /*line quern_gen.go:6318:1*/
 		}
-//line sort.go:118:100000
-		if i7 < len(x) {
-//line sort.go:119:100000
-			sum += x[i7]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i7 < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i7] /*line quern_gen.go:6321:1*/
 		}
-//line sort.go:118:100000
-		if i8 < len(x) {
-//line sort.go:119:100000
-			sum += x[i8]
-//line sort.go:120:100000
+		/*line sort.go:118:100000*/ if i8 < len(x) {
+			/*line sort.go:119:100000*/ sum += x[i8] /*line quern_gen.go:6324:1*/
 		}
-//line sort.go:121:100000
-		sumRow[threadX] = sum
-//line sort.go:122:100000
+		/*line sort.go:121:100000*/ sumRow[threadX] = sum /*line quern_gen.go:6326:1*/
 	}
-//line sort.go:123:100000
 }
 
 //go:noinline
-//line quern_gen.go:15056:1
 func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32, partial *[8]int32) {
 	reduceAddRow := (*[256]int32)(reduceAdds[first2:])
 	sumRow2 := (*[256]int32)(sums3[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line sort.go:122:100000
-		sum2 := reduceAdd
-//line sort.go:123:100000
-		if threadX&31 == 0 {
-//line sort.go:124:100000
-			partial[threadX>>5] = sum2
-//line sort.go:125:100000
+		/*line sort.go:122:100000*/ sum2 := reduceAdd
+		/*line sort.go:123:100000*/ if (threadX+first2)&31 == 0 {
+			/*line sort.go:124:100000*/ partial[(threadX+first2)>>5] = sum2 /*line quern_gen.go:6339:1*/
 		}
-//line sort.go:126:100000
-		sumRow2[threadX] = sum2
-//line sort.go:127:100000
+		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:6341:1*/
 	}
-//line sort.go:128:100000
 }
 
 //go:noinline
-//line quern_gen.go:15079:1
 func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, sums []int32, blockX int) {
 	firstX := 0
 	count2 := 1 - firstX
@@ -15094,98 +6361,53 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 		for range count2 {
 //line sort.go:128:100000
 			var sum2 int32
-//line sort.go:129:100000
-			p := value
-//line sort.go:130:100000
-			sum2 += p
-//line sort.go:129:100000
-			p2 := value2
-//line sort.go:130:100000
-			sum2 += p2
-//line sort.go:129:100000
-			p3 := value3
-//line sort.go:130:100000
-			sum2 += p3
-//line sort.go:129:100000
-			p4 := value4
-//line sort.go:130:100000
-			sum2 += p4
-//line sort.go:129:100000
-			p5 := value5
-//line sort.go:130:100000
-			sum2 += p5
-//line sort.go:129:100000
-			p6 := value6
-//line sort.go:130:100000
-			sum2 += p6
-//line sort.go:129:100000
-			p7 := value7
-//line sort.go:130:100000
-			sum2 += p7
-//line sort.go:129:100000
-			p8 := value8
-//line sort.go:130:100000
-			sum2 += p8
-//line sort.go:132:100000
-			sums[blockX] = sum2
-//line sort.go:133:100000
+			/*line sort.go:129:100000*/ p := value
+			/*line sort.go:130:100000*/ sum2 += p
+			/*line sort.go:129:100000*/ p2 := value2
+			/*line sort.go:130:100000*/ sum2 += p2
+			/*line sort.go:129:100000*/ p3 := value3
+			/*line sort.go:130:100000*/ sum2 += p3
+			/*line sort.go:129:100000*/ p4 := value4
+			/*line sort.go:130:100000*/ sum2 += p4
+			/*line sort.go:129:100000*/ p5 := value5
+			/*line sort.go:130:100000*/ sum2 += p5
+			/*line sort.go:129:100000*/ p6 := value6
+			/*line sort.go:130:100000*/ sum2 += p6
+			/*line sort.go:129:100000*/ p7 := value7
+			/*line sort.go:130:100000*/ sum2 += p7
+			/*line sort.go:129:100000*/ p8 := value8
+			/*line sort.go:130:100000*/ sum2 += p8
+			/*line sort.go:132:100000*/ sums[blockX] = sum2 /*line quern_gen.go:6380:1*/
 		}
-//line sort.go:134:100000
-		return
-//line sort.go:135:100000
+		/*line sort.go:134:100000*/ return /*line quern_gen.go:6382:1*/
 	}
-//line sort.go:136:100000
-	for threadX := range 256 {
-//line sort.go:137:100000
-		r.ThreadIdx.X = threadX
+	/*line sort.go:136:100000*/ for threadX := range 256 {
+		/*line sort.go:137:100000*/ r.ThreadIdx.X = threadX
 //line sort.go:138:100000
 		var sum2 int32
-//line sort.go:127:100000
-		if threadX == 0 {
-//line sort.go:128:100000
-			sum2 = 0
-//line sort.go:129:100000
-			p := partial[0]
-//line sort.go:130:100000
-			sum2 += p
-//line sort.go:129:100000
-			p2 := partial[1]
-//line sort.go:130:100000
-			sum2 += p2
-//line sort.go:129:100000
-			p3 := partial[2]
-//line sort.go:130:100000
-			sum2 += p3
-//line sort.go:129:100000
-			p4 := partial[3]
-//line sort.go:130:100000
-			sum2 += p4
-//line sort.go:129:100000
-			p5 := partial[4]
-//line sort.go:130:100000
-			sum2 += p5
-//line sort.go:129:100000
-			p6 := partial[5]
-//line sort.go:130:100000
-			sum2 += p6
-//line sort.go:129:100000
-			p7 := partial[6]
-//line sort.go:130:100000
-			sum2 += p7
-//line sort.go:129:100000
-			p8 := partial[7]
-//line sort.go:130:100000
-			sum2 += p8
-//line sort.go:132:100000
-			sums[blockX] = sum2
-//line sort.go:133:100000
+		/*line sort.go:127:100000*/ if threadX == 0 {
+			/*line sort.go:128:100000*/ sum2 = 0
+			/*line sort.go:129:100000*/ p := partial[0]
+			/*line sort.go:130:100000*/ sum2 += p
+			/*line sort.go:129:100000*/ p2 := partial[1]
+			/*line sort.go:130:100000*/ sum2 += p2
+			/*line sort.go:129:100000*/ p3 := partial[2]
+			/*line sort.go:130:100000*/ sum2 += p3
+			/*line sort.go:129:100000*/ p4 := partial[3]
+			/*line sort.go:130:100000*/ sum2 += p4
+			/*line sort.go:129:100000*/ p5 := partial[4]
+			/*line sort.go:130:100000*/ sum2 += p5
+			/*line sort.go:129:100000*/ p6 := partial[5]
+			/*line sort.go:130:100000*/ sum2 += p6
+			/*line sort.go:129:100000*/ p7 := partial[6]
+			/*line sort.go:130:100000*/ sum2 += p7
+			/*line sort.go:129:100000*/ p8 := partial[7]
+			/*line sort.go:130:100000*/ sum2 += p8
+			/*line sort.go:132:100000*/ sums[blockX] = sum2 /*line quern_gen.go:6406:1*/
 		}
-//line sort.go:134:100000
 	}
-//line sort.go:135:100000
 }
 
-//line quern_gen.go:15189:1
 func quernPlainScan(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scan(t, v0, v1, v2) })
@@ -15220,118 +6442,63 @@ func quernHostScan(r *host.Run) {
 	var s8 int32
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line sort.go:143:100000
-		carry = 0
-//line sort.go:144:100000
-		r.ThreadIdx = kernel.Dim3{}
-//line sort.go:144:100000
-		if blockX < len(before) {
-//line sort.go:145:100000
-			carry = before[blockX]
-//line sort.go:146:100000
+		/*line sort.go:143:100000*/ carry = 0
+		/*line sort.go:144:100000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line sort.go:144:100000*/ if blockX < len(before) {
+			/*line sort.go:145:100000*/ carry = before[blockX] /*line quern_gen.go:6448:1*/
 		}
-//line sort.go:147:100000
-		tile = 0
-//line sort.go:148:100000
-		for ; tile < tiles; tile++ {
-//line sort.go:149:100000
-			if r.Halted() {
-//line sort.go:147:100000
-				r.Halt()
-//line sort.go:148:100000
+		/*line sort.go:147*/ tile = 0
+		/*line sort.go:148:100000*/ for ; tile < tiles; tile++ {
+			/*line sort.go:149:100000*/ if r.Halted() {
+				/*line sort.go:147*/ r.Halt() /*line quern_gen.go:6453:1*/
 			}
-//line sort.go:149:100000
-			start := (blockX + tile) * 2048
-//line sort.go:150:100000
-			for threadZ := range 1 {
-//line sort.go:151:100000
-				for threadY := range 1 {
-//line sort.go:152:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:153:100000
-					first := (threadZ*1 + threadY) * 256
-//line sort.go:154:100000
-					quernRow1Scan(r, ats, first, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x)
-//line sort.go:155:100000
+			/*line sort.go:149:100000*/ start := (blockX + tile) * 2048
+			/*line sort.go:150:100000*/ for threadZ := range 1 {
+				/*line sort.go:151:100000*/ for threadY := range 1 {
+					/*line sort.go:152:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line sort.go:153:100000*/ first := (threadZ*1 + threadY) * 256
+					/*line sort.go:154:100000*/ quernRow1Scan(r, ats, first, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x) /*line quern_gen.go:6460:1*/
 				}
-//line sort.go:156:100000
 			}
-//line sort.go:157:100000
-			host.ScanExclusiveAdd(scanExclusiveAdds, sums)
-//line sort.go:158:100000
-			for threadZ := range 1 {
-//line sort.go:159:100000
-				for threadY := range 1 {
-//line sort.go:160:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:161:100000
-					first2 := (threadZ*1 + threadY) * 256
-//line sort.go:162:100000
-					quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps)
-//line sort.go:163:100000
+			/*line sort.go:157:100000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
+			/*line sort.go:158:100000*/ for threadZ := range 1 {
+				/*line sort.go:159:100000*/ for threadY := range 1 {
+					/*line sort.go:160:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line sort.go:161:100000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line sort.go:162:100000*/ quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps) /*line quern_gen.go:6468:1*/
 				}
-//line sort.go:164:100000
 			}
-//line sort.go:162:100000
-			total = 0
-//line sort.go:163:100000
-			s = warps[0]
-//line sort.go:167:100000
-			total += s
-//line sort.go:163:100000
-			s2 = warps[1]
-//line sort.go:167:100000
-			total += s2
-//line sort.go:163:100000
-			s3 = warps[2]
-//line sort.go:167:100000
-			total += s3
-//line sort.go:163:100000
-			s4 = warps[3]
-//line sort.go:167:100000
-			total += s4
-//line sort.go:163:100000
-			s5 = warps[4]
-//line sort.go:167:100000
-			total += s5
-//line sort.go:163:100000
-			s6 = warps[5]
-//line sort.go:167:100000
-			total += s6
-//line sort.go:163:100000
-			s7 = warps[6]
-//line sort.go:167:100000
-			total += s7
-//line sort.go:163:100000
-			s8 = warps[7]
-//line sort.go:167:100000
-			total += s8
-//line sort.go:168:100000
-			for threadZ := range 1 {
-//line sort.go:169:100000
-				for threadY := range 1 {
-//line sort.go:170:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line sort.go:171:100000
-					first3 := (threadZ*1 + threadY) * 256
-//line sort.go:172:100000
-					quernRow3Scan(r, ats, first3, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, x)
-//line sort.go:173:100000
+			/*line sort.go:162:100000*/ total = 0
+			/*line sort.go:163:100000*/ s = warps[0]
+			/*line sort.go:167:100000*/ total += s
+			/*line sort.go:163:100000*/ s2 = warps[1]
+			/*line sort.go:167:100000*/ total += s2
+			/*line sort.go:163:100000*/ s3 = warps[2]
+			/*line sort.go:167:100000*/ total += s3
+			/*line sort.go:163:100000*/ s4 = warps[3]
+			/*line sort.go:167:100000*/ total += s4
+			/*line sort.go:163:100000*/ s5 = warps[4]
+			/*line sort.go:167:100000*/ total += s5
+			/*line sort.go:163:100000*/ s6 = warps[5]
+			/*line sort.go:167:100000*/ total += s6
+			/*line sort.go:163:100000*/ s7 = warps[6]
+			/*line sort.go:167:100000*/ total += s7
+			/*line sort.go:163:100000*/ s8 = warps[7]
+			/*line sort.go:167:100000*/ total += s8
+			/*line sort.go:168:100000*/ for threadZ := range 1 {
+				/*line sort.go:169:100000*/ for threadY := range 1 {
+					/*line sort.go:170:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line sort.go:171:100000*/ first3 := (threadZ*1 + threadY) * 256
+					/*line sort.go:172:100000*/ quernRow3Scan(r, ats, first3, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, x) /*line quern_gen.go:6492:1*/
 				}
-//line sort.go:174:100000
 			}
-//line sort.go:176:100000
-			carry += total
-//line sort.go:177:100000
+			/*line sort.go:176:100000*/ carry += total /*line quern_gen.go:6495:1*/
 		}
-//line sort.go:178:100000
 	}
-//line sort.go:179:100000
 }
 
 //go:noinline
-//line quern_gen.go:15334:1
-func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, start int, x []int32) {
+func quernRow1Scan(r *host.Run, ats []int, first int, sums []int32, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, start int, x []int32) {
 	atRow := (*[256]int)(ats[first:])
 	sumRow := (*[256]int32)(sums[first:])
 	items_0Row := (*[256]int32)(items_0s[first:])
@@ -15343,8 +6510,7 @@ func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, 
 	items_6Row := (*[256]int32)(items_6s[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line sort.go:148:100000
-		at := start + threadX*8
+		/*line sort.go:148:100000*/ at := start + threadX*8
 //line sort.go:149:100000
 		var items_0 int32
 //line sort.go:150:100000
@@ -15363,96 +6529,52 @@ func quernRow1Scan(r *host.Run, ats []int, first int, sums, items_0s, items_1s, 
 		var items_7 int32
 //line sort.go:150:100000
 		var sum int32
-//line sort.go:152:100000
-		if at < len(x) {
-//line sort.go:153:100000
-			items_0 = x[at]
-//line sort.go:154:100000
+		/*line sort.go:152:100000*/ if at < len(x) {
+			/*line sort.go:153:100000*/ items_0 = x[at] /*line quern_gen.go:6533:1*/
 		}
-//line sort.go:155:100000
-		sum += items_0
-//line sort.go:152:100000
-		if at+1 < len(x) {
-//line sort.go:153:100000
-			items_1 = x[at+1]
-//line sort.go:154:100000
+		/*line sort.go:155:100000*/ sum += items_0
+		/*line sort.go:152:100000*/ if at+1 < len(x) {
+			/*line sort.go:153:100000*/ items_1 = x[at+1] /*line quern_gen.go:6537:1*/
 		}
-//line sort.go:155:100000
-		sum += items_1
-//line sort.go:152:100000
-		if at+2 < len(x) {
-//line sort.go:153:100000
-			items_2 = x[at+2]
-//line sort.go:154:100000
+		/*line sort.go:155:100000*/ sum += items_1
+		/*line sort.go:152:100000*/ if at+2 < len(x) {
+			/*line sort.go:153:100000*/ items_2 = x[at+2] /*line quern_gen.go:6541:1*/
 		}
-//line sort.go:155:100000
-		sum += items_2
-//line sort.go:152:100000
-		if at+3 < len(x) {
-//line sort.go:153:100000
-			items_3 = x[at+3]
-//line sort.go:154:100000
+		/*line sort.go:155:100000*/ sum += items_2
+		/*line sort.go:152:100000*/ if at+3 < len(x) {
+			/*line sort.go:153:100000*/ items_3 = x[at+3] /*line quern_gen.go:6545:1*/
 		}
-//line sort.go:155:100000
-		sum += items_3
-//line sort.go:152:100000
-		if at+4 < len(x) {
-//line sort.go:153:100000
-			items_4 = x[at+4]
-//line sort.go:154:100000
+		/*line sort.go:155:100000*/ sum += items_3
+		/*line sort.go:152:100000*/ if at+4 < len(x) {
+			/*line sort.go:153:100000*/ items_4 = x[at+4] /*line quern_gen.go:6549:1*/
 		}
-//line sort.go:155:100000
-		sum += items_4
-//line sort.go:152:100000
-		if at+5 < len(x) {
-//line sort.go:153:100000
-			items_5 = x[at+5]
-//line sort.go:154:100000
+		/*line sort.go:155:100000*/ sum += items_4
+		/*line sort.go:152:100000*/ if at+5 < len(x) {
+			/*line sort.go:153:100000*/ items_5 = x[at+5] /*line quern_gen.go:6553:1*/
 		}
-//line sort.go:155:100000
-		sum += items_5
-//line sort.go:152:100000
-		if at+6 < len(x) {
-//line sort.go:153:100000
-			items_6 = x[at+6]
-//line sort.go:154:100000
+		/*line sort.go:155:100000*/ sum += items_5
+		/*line sort.go:152:100000*/ if at+6 < len(x) {
+			/*line sort.go:153:100000*/ items_6 = x[at+6] /*line quern_gen.go:6557:1*/
 		}
-//line sort.go:155:100000
-		sum += items_6
-//line sort.go:152:100000
-		if at+7 < len(x) {
-//line sort.go:153:100000
-			items_7 = x[at+7]
-//line sort.go:154:100000
+		/*line sort.go:155:100000*/ sum += items_6
+		/*line sort.go:152:100000*/ if at+7 < len(x) {
+			/*line sort.go:153:100000*/ items_7 = x[at+7] /*line quern_gen.go:6561:1*/
 		}
-//line sort.go:155:100000
-		sum += items_7
-//line sort.go:156:100000
-		atRow[threadX] = at
-//line sort.go:157:100000
-		sumRow[threadX] = sum
-//line sort.go:158:100000
-		items_0Row[threadX] = items_0
-//line sort.go:159:100000
-		items_1Row[threadX] = items_1
-//line sort.go:160:100000
-		items_2Row[threadX] = items_2
-//line sort.go:161:100000
-		items_3Row[threadX] = items_3
-//line sort.go:162:100000
-		items_4Row[threadX] = items_4
-//line sort.go:163:100000
-		items_5Row[threadX] = items_5
-//line sort.go:164:100000
-		items_6Row[threadX] = items_6
-//line sort.go:165:100000
+		/*line sort.go:155:100000*/ sum += items_7
+		/*line sort.go:156:100000*/ atRow[threadX] = at
+		/*line sort.go:157:100000*/ sumRow[threadX] = sum
+		/*line sort.go:158:100000*/ items_0Row[threadX] = items_0
+		/*line sort.go:159:100000*/ items_1Row[threadX] = items_1
+		/*line sort.go:160:100000*/ items_2Row[threadX] = items_2
+		/*line sort.go:161:100000*/ items_3Row[threadX] = items_3
+		/*line sort.go:162:100000*/ items_4Row[threadX] = items_4
+		/*line sort.go:163:100000*/ items_5Row[threadX] = items_5
+		/*line sort.go:164:100000*/ items_6Row[threadX] = items_6 /*line quern_gen.go:6572:1*/
 	}
-//line sort.go:166:100000
 }
 
 //go:noinline
-//line quern_gen.go:15455:1
-func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, prefixs []int32, warps *[8]int32) {
+func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []int32, prefixs []int32, warps *[8]int32) {
 	sumRow := (*[256]int32)(sums[first2:])
 	scanExclusiveAddRow := (*[256]int32)(scanExclusiveAdds[first2:])
 	prefixRow := (*[256]int32)(prefixs[first2:])
@@ -15460,24 +6582,16 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds, pre
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line sort.go:157:100000
-		prefix := scanExclusiveAdd
-//line sort.go:158:100000
-		if threadX&31 == 31 {
-//line sort.go:159:100000
-			warps[threadX>>5] = prefix + sum
-//line sort.go:160:100000
+		/*line sort.go:157:100000*/ prefix := scanExclusiveAdd
+		/*line sort.go:158:100000*/ if (threadX+first2)&31 == 31 {
+			/*line sort.go:159:100000*/ warps[(threadX+first2)>>5] = prefix + sum /*line quern_gen.go:6587:1*/
 		}
-//line sort.go:161:100000
-		prefixRow[threadX] = prefix
-//line sort.go:162:100000
+		/*line sort.go:161:100000*/ prefixRow[threadX] = prefix /*line quern_gen.go:6589:1*/
 	}
-//line sort.go:163:100000
 }
 
 //go:noinline
-//line quern_gen.go:15480:1
-func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, s, s2, s3, s4, s5, s6, s7, s8, carry int32, x []int32) {
+func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs []int32, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, carry int32, x []int32) {
 	atRow := (*[256]int)(ats[first3:])
 	prefixRow := (*[256]int32)(prefixs[first3:])
 	items_0Row := (*[256]int32)(items_0s[first3:])
@@ -15498,126 +6612,66 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs, items_0s, items_
 		items_4 := items_4Row[threadX]
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
-//line sort.go:164:100000
-		if threadX>>5 > 0 {
-//line sort.go:165:100000
-			prefix += s
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 0 {
+			/*line sort.go:165:100000*/ prefix += s /*line quern_gen.go:6616:1*/
 		}
-//line sort.go:164:100000
-		if threadX>>5 > 1 {
-//line sort.go:165:100000
-			prefix += s2
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 1 {
+			/*line sort.go:165:100000*/ prefix += s2 /*line quern_gen.go:6619:1*/
 		}
-//line sort.go:164:100000
-		if threadX>>5 > 2 {
-//line sort.go:165:100000
-			prefix += s3
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 2 {
+			/*line sort.go:165:100000*/ prefix += s3 /*line quern_gen.go:6622:1*/
 		}
-//line sort.go:164:100000
-		if threadX>>5 > 3 {
-//line sort.go:165:100000
-			prefix += s4
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 3 {
+			/*line sort.go:165:100000*/ prefix += s4 /*line quern_gen.go:6625:1*/
 		}
-//line sort.go:164:100000
-		if threadX>>5 > 4 {
-//line sort.go:165:100000
-			prefix += s5
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 4 {
+			/*line sort.go:165:100000*/ prefix += s5 /*line quern_gen.go:6628:1*/
 		}
-//line sort.go:164:100000
-		if threadX>>5 > 5 {
-//line sort.go:165:100000
-			prefix += s6
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 5 {
+			/*line sort.go:165:100000*/ prefix += s6 /*line quern_gen.go:6631:1*/
 		}
-//line sort.go:164:100000
-		if threadX>>5 > 6 {
-//line sort.go:165:100000
-			prefix += s7
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 6 {
+			/*line sort.go:165:100000*/ prefix += s7 /*line quern_gen.go:6634:1*/
 		}
-//line sort.go:164:100000
-		if threadX>>5 > 7 {
-//line sort.go:165:100000
-			prefix += s8
-//line sort.go:166:100000
+		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 7 {
+			/*line sort.go:165:100000*/ prefix += s8 /*line quern_gen.go:6637:1*/
 		}
-//line sort.go:169:100000
-		prefix2 := prefix + carry
-//line sort.go:171:100000
-		if at < len(x) {
-//line sort.go:172:100000
-			x[at] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:169:100000*/ prefix2 := prefix + carry
+		/*line sort.go:171:100000*/ if at < len(x) {
+			/*line sort.go:172:100000*/ x[at] = prefix2 /*line quern_gen.go:6641:1*/
 		}
-//line sort.go:174:100000
-		prefix2 += items_0
-//line sort.go:171:100000
-		if at+1 < len(x) {
-//line sort.go:172:100000
-			x[at+1] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:174:100000*/ prefix2 += items_0
+		/*line sort.go:171:100000*/ if at+1 < len(x) {
+			/*line sort.go:172:100000*/ x[at+1] = prefix2 /*line quern_gen.go:6645:1*/
 		}
-//line sort.go:174:100000
-		prefix2 += items_1
-//line sort.go:171:100000
-		if at+2 < len(x) {
-//line sort.go:172:100000
-			x[at+2] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:174:100000*/ prefix2 += items_1
+		/*line sort.go:171:100000*/ if at+2 < len(x) {
+			/*line sort.go:172:100000*/ x[at+2] = prefix2 /*line quern_gen.go:6649:1*/
 		}
-//line sort.go:174:100000
-		prefix2 += items_2
-//line sort.go:171:100000
-		if at+3 < len(x) {
-//line sort.go:172:100000
-			x[at+3] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:174:100000*/ prefix2 += items_2
+		/*line sort.go:171:100000*/ if at+3 < len(x) {
+			/*line sort.go:172:100000*/ x[at+3] = prefix2 /*line quern_gen.go:6653:1*/
 		}
-//line sort.go:174:100000
-		prefix2 += items_3
-//line sort.go:171:100000
-		if at+4 < len(x) {
-//line sort.go:172:100000
-			x[at+4] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:174:100000*/ prefix2 += items_3
+		/*line sort.go:171:100000*/ if at+4 < len(x) {
+			/*line sort.go:172:100000*/ x[at+4] = prefix2 /*line quern_gen.go:6657:1*/
 		}
-//line sort.go:174:100000
-		prefix2 += items_4
-//line sort.go:171:100000
-		if at+5 < len(x) {
-//line sort.go:172:100000
-			x[at+5] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:174:100000*/ prefix2 += items_4
+		/*line sort.go:171:100000*/ if at+5 < len(x) {
+			/*line sort.go:172:100000*/ x[at+5] = prefix2 /*line quern_gen.go:6661:1*/
 		}
-//line sort.go:174:100000
-		prefix2 += items_5
-//line sort.go:171:100000
-		if at+6 < len(x) {
-//line sort.go:172:100000
-			x[at+6] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:174:100000*/ prefix2 += items_5
+		/*line sort.go:171:100000*/ if at+6 < len(x) {
+			/*line sort.go:172:100000*/ x[at+6] = prefix2 /*line quern_gen.go:6665:1*/
 		}
-//line sort.go:174:100000
-		prefix2 += items_6
-//line sort.go:171:100000
-		if at+7 < len(x) {
-//line sort.go:172:100000
-			x[at+7] = prefix2
-//line sort.go:173:100000
+		/*line sort.go:174:100000*/ prefix2 += items_6
+		/*line sort.go:171:100000*/ if at+7 < len(x) {
+			/*line sort.go:172:100000*/ x[at+7] = prefix2 /*line quern_gen.go:6669:1*/
 		}
-//line sort.go:174:100000
-		prefixRow[threadX] = prefix
-//line sort.go:175:100000
+		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix /*line quern_gen.go:6671:1*/
 	}
-//line sort.go:176:100000
 }
 
-//line quern_gen.go:15621:1
 func quernPlainScanAll(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_scanAll(t, v0) })
@@ -15651,50 +6705,29 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 			r.ThreadIdx.X = threadX
 //line sort.go:188:100000
 			var sum int32
-//line sort.go:189:100000
-			for i := 0; i < len(x); i++ {
-//line sort.go:190:100000
-				v := x[i]
-//line sort.go:191:100000
-				x[i] = sum
-//line sort.go:192:100000
-				sum += v
-//line sort.go:193:100000
+			/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
+				/*line sort.go:190:100000*/ v := x[i]
+				/*line sort.go:191:100000*/ x[i] = sum
+				/*line sort.go:192:100000*/ sum += v /*line quern_gen.go:6711:1*/
 			}
-//line sort.go:194:100000
 		}
-//line sort.go:195:100000
-		return
-//line sort.go:196:100000
+		/*line sort.go:195:100000*/ return /*line quern_gen.go:6714:1*/
 	}
-//line sort.go:197:100000
-	for threadX := range width {
-//line sort.go:198:100000
-		r.ThreadIdx.X = threadX
-//line sort.go:185:100000
-		if base+threadX > 0 {
-//line sort.go:186:100000
-			continue
-//line sort.go:187:100000
+	/*line sort.go:197:100000*/ for threadX := range width {
+		/*line sort.go:198:100000*/ r.ThreadIdx.X = threadX
+		/*line sort.go:185:100000*/ if base+threadX > 0 {
+			/*line sort.go:186:100000*/ continue /*line quern_gen.go:6719:1*/
 		}
 //line sort.go:188:100000
 		var sum int32
-//line sort.go:189:100000
-		for i := 0; i < len(x); i++ {
-//line sort.go:190:100000
-			v := x[i]
-//line sort.go:191:100000
-			x[i] = sum
-//line sort.go:192:100000
-			sum += v
-//line sort.go:193:100000
+		/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
+			/*line sort.go:190:100000*/ v := x[i]
+			/*line sort.go:191:100000*/ x[i] = sum
+			/*line sort.go:192:100000*/ sum += v /*line quern_gen.go:6726:1*/
 		}
-//line sort.go:194:100000
 	}
-//line sort.go:195:100000
 }
 
-//line quern_gen.go:15698:1
 func quernPlainEnumerate(r *host.Run) {
 	v0 := host.Slice[int32](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_enumerate(t, v0) })
@@ -15728,154 +6761,95 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-//line sort.go:201:100000
-				row[threadX] = int32(i)
-//line sort.go:202:100000
+				/*line sort.go:201:100000*/ row[threadX] = int32(i) /*line quern_gen.go:6764:1*/
 			}
-//line sort.go:203:100000
-			return
-//line sort.go:204:100000
+			/*line sort.go:203:100000*/ return /*line quern_gen.go:6766:1*/
 		}
-//line sort.go:205:100000
 	}
-//line sort.go:206:100000
-	for threadX := range width {
-//line sort.go:207:100000
-		r.ThreadIdx.X = threadX
-//line sort.go:208:100000
-		i := base + threadX
-//line sort.go:200:100000
-		if i < len(x) {
-//line sort.go:201:100000
-			x[i] = int32(i)
-//line sort.go:202:100000
+	/*line sort.go:206:100000*/ for threadX := range width {
+		/*line sort.go:207:100000*/ r.ThreadIdx.X = threadX
+		/*line sort.go:208:100000*/ i := base + threadX
+		/*line sort.go:200:100000*/ if i < len(x) {
+			/*line sort.go:201:100000*/ x[i] = int32(i) /*line quern_gen.go:6773:1*/
 		}
-//line sort.go:203:100000
 	}
-//line sort.go:204:100000
 }
 
-//line quern_gen.go:15759:1
-func quernPlainSolveWarps_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[uint32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float32(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[uint32](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
+	host.Plain(r, func(t kernel.Thread) { solveWarps[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
-func quernHostSolveWarps_float32(r *host.Run) {
+func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 	upper := host.Value[bool](r, 0)
 	unit := host.Value[bool](r, 1)
 	start := host.Slice[int32](r, 2)
 	index := host.Slice[int32](r, 3)
-	value := host.Slice[float32](r, 4)
+	value := host.Slice[T](r, 4)
 	sync := host.Slice[uint32](r, 5)
-	b := host.Slice[float32](r, 6)
-	x := host.Slice[float32](r, 7)
+	b := host.Slice[T](r, 6)
+	x := host.Slice[T](r, 7)
 	var t2 []uint32
 	n := len(x)
 	c := uint32(1)
 	row := host.Shared[int](r, 0)
 	var result0 int
 	var row2 int
-	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	diagonals := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
+	diagonals := host.Scratch[T](r, 1, r.BlockDim.Count())
 	var end int
-	reduceAdds := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	t6s := host.Scratch[float32](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float32](r, 4, r.BlockDim.Count())
+	reduceAdds := host.Scratch[T](r, 2, r.BlockDim.Count())
+	t6s := host.Scratch[T](r, 3, r.BlockDim.Count())
+	reduceAdds2 := host.Scratch[T](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:30:60000
-		t2 = sync[n:]
-//line triangular.go:31:60000
-		for threadZ := range 1 {
-//line triangular.go:32:60000
-			for threadY := range 1 {
-//line triangular.go:33:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:34:60000
-				quernRow1SolveWarps_float32(r, t2, c, row)
-//line triangular.go:35:60000
+		/*line triangular.go:30:60000*/ t2 = sync[n:]
+		/*line triangular.go:31:60000*/ for threadZ := range 1 {
+			/*line triangular.go:32:60000*/ for threadY := range 1 {
+				/*line triangular.go:33:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line triangular.go:34:60000*/ quernRow1SolveWarps[T](r, t2, c, row) /*line quern_gen.go:6810:1*/
 			}
-//line triangular.go:36:60000
 		}
-//line triangular.go:21:60000
-		result0 = *row
-//line triangular.go:30:60000
-		row2 = result0
-//line triangular.go:31:60000
-		if upper {
-//line triangular.go:32:60000
-			row2 = n - 1 - row2
-//line triangular.go:33:60000
+		/*line triangular.go:21:60000*/ result0 = *row
+		/*line triangular.go:30:60000*/ row2 = result0
+		/*line triangular.go:31:60000*/ if upper {
+			/*line triangular.go:32:60000*/ row2 = n - 1 - row2 /*line quern_gen.go:6816:1*/
 		}
-//line triangular.go:34:60000
-		for threadZ := range 1 {
-//line triangular.go:35:60000
-			for threadY := range 1 {
-//line triangular.go:36:60000
-				first := (threadZ*1 + threadY) * 32
-//line triangular.go:37:60000
-				quernRow2SolveWarps_float32(r, sums, first, diagonals)
-//line triangular.go:38:60000
+		/*line triangular.go:34:60000*/ for threadZ := range 1 {
+			/*line triangular.go:35:60000*/ for threadY := range 1 {
+				/*line triangular.go:36:60000*/ first := (threadZ*1 + threadY) * 32
+				/*line triangular.go:37:60000*/ quernRow2SolveWarps[T](r, sums, first, diagonals) /*line quern_gen.go:6821:1*/
 			}
-//line triangular.go:39:60000
 		}
-//line triangular.go:40:60000
-		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:35:60000
-		end = int(start[row2+1])
-//line triangular.go:36:60000
-		for threadZ := range 1 {
-//line triangular.go:37:60000
-			for threadY := range 1 {
-//line triangular.go:38:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:39:60000
-				first2 := (threadZ*1 + threadY) * 32
-//line triangular.go:40:60000
-				quernRow3SolveWarps_float32(r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
-//line triangular.go:41:60000
+		/*line triangular.go:40:60000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line triangular.go:35:60000*/ end = int(start[row2+1])
+		/*line triangular.go:36:60000*/ for threadZ := range 1 {
+			/*line triangular.go:37:60000*/ for threadY := range 1 {
+				/*line triangular.go:38:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line triangular.go:39:60000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line triangular.go:40:60000*/ quernRow3SolveWarps[T](r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x) /*line quern_gen.go:6830:1*/
 			}
-//line triangular.go:42:60000
 		}
-//line triangular.go:46:60000
-		host.ReduceAdd(reduceAdds, sums)
-//line triangular.go:47:60000
-		for threadZ := range 1 {
-//line triangular.go:48:60000
-			for threadY := range 1 {
-//line triangular.go:49:60000
-				first3 := (threadZ*1 + threadY) * 32
-//line triangular.go:50:60000
-				quernRow4SolveWarps_float32(r, reduceAdds, first3, t6s)
-//line triangular.go:51:60000
+		/*line triangular.go:46:60000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line triangular.go:47:60000*/ for threadZ := range 1 {
+			/*line triangular.go:48:60000*/ for threadY := range 1 {
+				/*line triangular.go:49:60000*/ first3 := (threadZ*1 + threadY) * 32
+				/*line triangular.go:50:60000*/ quernRow4SolveWarps[T](r, reduceAdds, first3, t6s) /*line quern_gen.go:6837:1*/
 			}
-//line triangular.go:52:60000
 		}
-//line triangular.go:53:60000
-		host.ReduceAdd(reduceAdds2, diagonals)
-//line triangular.go:54:60000
-		for threadZ := range 1 {
-//line triangular.go:55:60000
-			for threadY := range 1 {
-//line triangular.go:56:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:57:60000
-				first4 := (threadZ*1 + threadY) * 32
-//line triangular.go:58:60000
-				quernRow5SolveWarps_float32(r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
-//line triangular.go:59:60000
+		/*line triangular.go:53:60000*/ host.ReduceAdd(reduceAdds2, diagonals)
+		/*line triangular.go:54:60000*/ for threadZ := range 1 {
+			/*line triangular.go:55:60000*/ for threadY := range 1 {
+				/*line triangular.go:56:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line triangular.go:57:60000*/ first4 := (threadZ*1 + threadY) * 32
+				/*line triangular.go:58:60000*/ quernRow5SolveWarps[T](r, t6s, first4, reduceAdds2, b, row2, unit, x, sync) /*line quern_gen.go:6845:1*/
 			}
-//line triangular.go:60:60000
 		}
-//line triangular.go:61:60000
 	}
-//line triangular.go:62:60000
 }
 
 //go:noinline
-//line quern_gen.go:15878:1
-func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
+func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
 	if count <= 0 {
@@ -15883,438 +6857,110 @@ func quernRow1SolveWarps_float32(r *host.Run, t2 []uint32, c uint32, row *int) {
 	}
 	if 0 < len(t2) {
 		for range count {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
+			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
 //line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
+			*row = int(old) /*line quern_gen.go:6862:1*/
 		}
-//line triangular.go:21:60000
-		return
-//line triangular.go:22:60000
+		/*line triangular.go:21:60000*/ return /*line quern_gen.go:6864:1*/
 	}
-//line triangular.go:23:60000
-	for threadX := range 32 {
-//line triangular.go:24:60000
-		r.ThreadIdx.X = threadX
-//line triangular.go:17:60000
-		if threadX == 0 {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
+	/*line triangular.go:23:60000*/ for threadX := range 32 {
+		/*line triangular.go:24:60000*/ r.ThreadIdx.X = threadX
+		/*line triangular.go:17:60000*/ if threadX == 0 {
+			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
 //line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
+			*row = int(old) /*line quern_gen.go:6871:1*/
 		}
-//line triangular.go:21:60000
 	}
-//line triangular.go:22:60000
 }
 
 //go:noinline
-//line quern_gen.go:15915:1
-func quernRow2SolveWarps_float32(r *host.Run, sums []float32, first int, diagonals []float32) {
-	sumRow := (*[32]float32)(sums[first:])
-	diagonalRow := (*[32]float32)(diagonals[first:])
+func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, diagonals []T) {
+	sumRow := (*[32]T)(sums[first:])
+	diagonalRow := (*[32]T)(diagonals[first:])
 //line triangular.go:34:60000
-	*sumRow = [32]float32{}
+	*sumRow = [32]T{}
 //line triangular.go:35:60000
-	*diagonalRow = [32]float32{}
-//line triangular.go:36:60000
+	*diagonalRow = [32]T{} /*line quern_gen.go:6883:1*/
 }
 
 //go:noinline
-//line quern_gen.go:15927:1
-func quernRow3SolveWarps_float32(r *host.Run, sums []float32, first2 int, diagonals []float32, start []int32, row2, end int, index []int32, value []float32, upper bool, sync []uint32, x []float32) {
-	sumRow := (*[32]float32)(sums[first2:])
-	diagonalRow := (*[32]float32)(diagonals[first2:])
+func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int, diagonals []T, start []int32, row2 int, end int, index []int32, value []T, upper bool, sync []uint32, x []T) {
+	sumRow := (*[32]T)(sums[first2:])
+	diagonalRow := (*[32]T)(diagonals[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		diagonal := diagonalRow[threadX]
-//line triangular.go:36:60000
-		for k := int(start[row2]) + threadX; k < end; k += 32 {
-//line triangular.go:37:60000
-			if r.Halted() {
-//line triangular.go:36:60000
-				r.Halt()
-//line triangular.go:37:60000
+		/*line triangular.go:36:60000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
+			/*line triangular.go:37:60000*/ if r.Halted() {
+				/*line triangular.go:36:60000*/ r.Halt() /*line quern_gen.go:6896:1*/
 			}
-//line triangular.go:37:60000
-			j := int(index[k])
-//line triangular.go:38:60000
-			if j == row2 {
-//line triangular.go:39:60000
-				diagonal += value[k]
+			/*line triangular.go:37:60000*/ j := int(index[k])
+			/*line triangular.go:38:60000*/ if j == row2 {
+				/*line triangular.go:39:60000*/ diagonal += value[k]
 //line triangular.go:40:60000
 			} else if j > row2 == upper {
 //line triangular.go:41:60000
 				var loaded uint32
-//line triangular.go:41:60000
-				for {
-//line triangular.go:42:60000
-					if r.Halted() {
-//line triangular.go:41:60000
-						r.Halt()
-//line triangular.go:42:60000
+				/*line triangular.go:41:60000*/ for {
+					/*line triangular.go:42:60000*/ if r.Halted() {
+						/*line triangular.go:41:60000*/ r.Halt() /*line quern_gen.go:6907:1*/
 					}
-//line triangular.go:41:60000
-					loaded = host.Load(r, &sync[j])
-//line triangular.go:42:60000
-					if !(loaded == 0) {
-//line triangular.go:43:60000
-						break
-//line triangular.go:44:60000
+					/*line triangular.go:41:60000*/ loaded = host.Load(r, &sync[j])
+					/*line triangular.go:42:60000*/ if !(loaded == 0) {
+						/*line triangular.go:43:60000*/ break /*line quern_gen.go:6911:1*/
 					}
-//line triangular.go:45:60000
 				}
-//line triangular.go:43:60000
-				sum += value[k] * x[j]
-//line triangular.go:44:60000
+				/*line triangular.go:43:60000*/ sum += value[k] * x[j] /*line quern_gen.go:6914:1*/
 			}
-//line triangular.go:45:60000
 		}
-//line triangular.go:46:60000
-		sumRow[threadX] = sum
-//line triangular.go:47:60000
-		diagonalRow[threadX] = diagonal
-//line triangular.go:48:60000
+		/*line triangular.go:46:60000*/ sumRow[threadX] = sum
+		/*line triangular.go:47:60000*/ diagonalRow[threadX] = diagonal /*line quern_gen.go:6918:1*/
 	}
-//line triangular.go:49:60000
 }
 
 //go:noinline
-//line quern_gen.go:15987:1
-func quernRow4SolveWarps_float32(r *host.Run, reduceAdds []float32, first3 int, t6s []float32) {
-	reduceAddRow := (*[32]float32)(reduceAdds[first3:])
-	t6Row := (*[32]float32)(t6s[first3:])
-//line triangular.go:46:60000
-	copy(t6Row[:], reduceAddRow[:])
-//line triangular.go:47:60000
+func quernRow4SolveWarps[T float32 | float64](r *host.Run, reduceAdds []T, first3 int, t6s []T) {
+	reduceAddRow := (*[32]T)(reduceAdds[first3:])
+	t6Row := (*[32]T)(t6s[first3:])
+	/*line triangular.go:46:60000*/ copy(t6Row[:], reduceAddRow[:]) /*line quern_gen.go:6926:1*/
 }
 
 //go:noinline
-//line quern_gen.go:15997:1
-func quernRow5SolveWarps_float32(r *host.Run, t6s []float32, first4 int, reduceAdds2, b []float32, row2 int, unit bool, x []float32, sync []uint32) {
-	t6Row := (*[32]float32)(t6s[first4:])
-	reduceAddRow2 := (*[32]float32)(reduceAdds2[first4:])
+func quernRow5SolveWarps[T float32 | float64](r *host.Run, t6s []T, first4 int, reduceAdds2 []T, b []T, row2 int, unit bool, x []T, sync []uint32) {
+	t6Row := (*[32]T)(t6s[first4:])
+	reduceAddRow2 := (*[32]T)(reduceAdds2[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
 		reduceAdd := reduceAddRow2[threadX]
-//line triangular.go:46:60000
-		t8 := reduceAdd
-//line triangular.go:47:60000
-		sum2 := t6
-//line triangular.go:48:60000
-		diagonal2 := t8
-//line triangular.go:47:60000
-		if threadX == 0 {
-//line triangular.go:48:60000
-			v := b[row2] - sum2
-//line triangular.go:49:60000
-			if !unit {
-//line triangular.go:50:60000
-				v /= diagonal2
-//line triangular.go:51:60000
+		/*line triangular.go:46:60000*/ t8 := reduceAdd
+		/*line triangular.go:47:60000*/ sum2 := t6
+		/*line triangular.go:48:60000*/ diagonal2 := t8
+		/*line triangular.go:47:60000*/ if threadX == 0 {
+			/*line triangular.go:48:60000*/ v := b[row2] - sum2
+			/*line triangular.go:49:60000*/ if !unit {
+				/*line triangular.go:50:60000*/ v /= diagonal2 /*line quern_gen.go:6943:1*/
 			}
-//line triangular.go:52:60000
-			x[row2] = v
-//line triangular.go:53:60000
-			kernel.StoreRelease(&sync[row2], 1)
-//line triangular.go:54:60000
+			/*line triangular.go:52:60000*/ x[row2] = v
+			/*line triangular.go:53:60000*/ kernel.StoreRelease(&sync[row2], 1) /*line quern_gen.go:6946:1*/
 		}
-//line triangular.go:55:60000
 	}
-//line triangular.go:56:60000
 }
 
-//line quern_gen.go:16032:1
-func quernPlainSolveWarps_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[uint32](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_solveWarps_float64(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainSolveAll[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { solveAll[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-func quernHostSolveWarps_float64(r *host.Run) {
+func quernHostSolveAll[T float32 | float64](r *host.Run) {
 	upper := host.Value[bool](r, 0)
 	unit := host.Value[bool](r, 1)
 	start := host.Slice[int32](r, 2)
 	index := host.Slice[int32](r, 3)
-	value := host.Slice[float64](r, 4)
-	sync := host.Slice[uint32](r, 5)
-	b := host.Slice[float64](r, 6)
-	x := host.Slice[float64](r, 7)
-	var t2 []uint32
-	n := len(x)
-	c := uint32(1)
-	row := host.Shared[int](r, 0)
-	var result0 int
-	var row2 int
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	diagonals := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	var end int
-	reduceAdds := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	t6s := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	for r.Next() {
-		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:30:60000
-		t2 = sync[n:]
-//line triangular.go:31:60000
-		for threadZ := range 1 {
-//line triangular.go:32:60000
-			for threadY := range 1 {
-//line triangular.go:33:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:34:60000
-				quernRow1SolveWarps_float64(r, t2, c, row)
-//line triangular.go:35:60000
-			}
-//line triangular.go:36:60000
-		}
-//line triangular.go:21:60000
-		result0 = *row
-//line triangular.go:30:60000
-		row2 = result0
-//line triangular.go:31:60000
-		if upper {
-//line triangular.go:32:60000
-			row2 = n - 1 - row2
-//line triangular.go:33:60000
-		}
-//line triangular.go:34:60000
-		for threadZ := range 1 {
-//line triangular.go:35:60000
-			for threadY := range 1 {
-//line triangular.go:36:60000
-				first := (threadZ*1 + threadY) * 32
-//line triangular.go:37:60000
-				quernRow2SolveWarps_float64(r, sums, first, diagonals)
-//line triangular.go:38:60000
-			}
-//line triangular.go:39:60000
-		}
-//line triangular.go:40:60000
-		r.ThreadIdx = kernel.Dim3{}
-//line triangular.go:35:60000
-		end = int(start[row2+1])
-//line triangular.go:36:60000
-		for threadZ := range 1 {
-//line triangular.go:37:60000
-			for threadY := range 1 {
-//line triangular.go:38:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:39:60000
-				first2 := (threadZ*1 + threadY) * 32
-//line triangular.go:40:60000
-				quernRow3SolveWarps_float64(r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
-//line triangular.go:41:60000
-			}
-//line triangular.go:42:60000
-		}
-//line triangular.go:46:60000
-		host.ReduceAdd(reduceAdds, sums)
-//line triangular.go:47:60000
-		for threadZ := range 1 {
-//line triangular.go:48:60000
-			for threadY := range 1 {
-//line triangular.go:49:60000
-				first3 := (threadZ*1 + threadY) * 32
-//line triangular.go:50:60000
-				quernRow4SolveWarps_float64(r, reduceAdds, first3, t6s)
-//line triangular.go:51:60000
-			}
-//line triangular.go:52:60000
-		}
-//line triangular.go:53:60000
-		host.ReduceAdd(reduceAdds2, diagonals)
-//line triangular.go:54:60000
-		for threadZ := range 1 {
-//line triangular.go:55:60000
-			for threadY := range 1 {
-//line triangular.go:56:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line triangular.go:57:60000
-				first4 := (threadZ*1 + threadY) * 32
-//line triangular.go:58:60000
-				quernRow5SolveWarps_float64(r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
-//line triangular.go:59:60000
-			}
-//line triangular.go:60:60000
-		}
-//line triangular.go:61:60000
-	}
-//line triangular.go:62:60000
-}
-
-//go:noinline
-//line quern_gen.go:16151:1
-func quernRow1SolveWarps_float64(r *host.Run, t2 []uint32, c uint32, row *int) {
-	firstX := 0
-	count := 1 - firstX
-	if count <= 0 {
-		return
-	}
-	if 0 < len(t2) {
-		for range count {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
-		}
-//line triangular.go:21:60000
-		return
-//line triangular.go:22:60000
-	}
-//line triangular.go:23:60000
-	for threadX := range 32 {
-//line triangular.go:24:60000
-		r.ThreadIdx.X = threadX
-//line triangular.go:17:60000
-		if threadX == 0 {
-//line triangular.go:18:60000
-			old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old)
-//line triangular.go:20:60000
-		}
-//line triangular.go:21:60000
-	}
-//line triangular.go:22:60000
-}
-
-//go:noinline
-//line quern_gen.go:16188:1
-func quernRow2SolveWarps_float64(r *host.Run, sums []float64, first int, diagonals []float64) {
-	sumRow := (*[32]float64)(sums[first:])
-	diagonalRow := (*[32]float64)(diagonals[first:])
-//line triangular.go:34:60000
-	*sumRow = [32]float64{}
-//line triangular.go:35:60000
-	*diagonalRow = [32]float64{}
-//line triangular.go:36:60000
-}
-
-//go:noinline
-//line quern_gen.go:16200:1
-func quernRow3SolveWarps_float64(r *host.Run, sums []float64, first2 int, diagonals []float64, start []int32, row2, end int, index []int32, value []float64, upper bool, sync []uint32, x []float64) {
-	sumRow := (*[32]float64)(sums[first2:])
-	diagonalRow := (*[32]float64)(diagonals[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-		diagonal := diagonalRow[threadX]
-//line triangular.go:36:60000
-		for k := int(start[row2]) + threadX; k < end; k += 32 {
-//line triangular.go:37:60000
-			if r.Halted() {
-//line triangular.go:36:60000
-				r.Halt()
-//line triangular.go:37:60000
-			}
-//line triangular.go:37:60000
-			j := int(index[k])
-//line triangular.go:38:60000
-			if j == row2 {
-//line triangular.go:39:60000
-				diagonal += value[k]
-//line triangular.go:40:60000
-			} else if j > row2 == upper {
-//line triangular.go:41:60000
-				var loaded uint32
-//line triangular.go:41:60000
-				for {
-//line triangular.go:42:60000
-					if r.Halted() {
-//line triangular.go:41:60000
-						r.Halt()
-//line triangular.go:42:60000
-					}
-//line triangular.go:41:60000
-					loaded = host.Load(r, &sync[j])
-//line triangular.go:42:60000
-					if !(loaded == 0) {
-//line triangular.go:43:60000
-						break
-//line triangular.go:44:60000
-					}
-//line triangular.go:45:60000
-				}
-//line triangular.go:43:60000
-				sum += value[k] * x[j]
-//line triangular.go:44:60000
-			}
-//line triangular.go:45:60000
-		}
-//line triangular.go:46:60000
-		sumRow[threadX] = sum
-//line triangular.go:47:60000
-		diagonalRow[threadX] = diagonal
-//line triangular.go:48:60000
-	}
-//line triangular.go:49:60000
-}
-
-//go:noinline
-//line quern_gen.go:16260:1
-func quernRow4SolveWarps_float64(r *host.Run, reduceAdds []float64, first3 int, t6s []float64) {
-	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
-	t6Row := (*[32]float64)(t6s[first3:])
-//line triangular.go:46:60000
-	copy(t6Row[:], reduceAddRow[:])
-//line triangular.go:47:60000
-}
-
-//go:noinline
-//line quern_gen.go:16270:1
-func quernRow5SolveWarps_float64(r *host.Run, t6s []float64, first4 int, reduceAdds2, b []float64, row2 int, unit bool, x []float64, sync []uint32) {
-	t6Row := (*[32]float64)(t6s[first4:])
-	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t6 := t6Row[threadX]
-		reduceAdd := reduceAddRow2[threadX]
-//line triangular.go:46:60000
-		t8 := reduceAdd
-//line triangular.go:47:60000
-		sum2 := t6
-//line triangular.go:48:60000
-		diagonal2 := t8
-//line triangular.go:47:60000
-		if threadX == 0 {
-//line triangular.go:48:60000
-			v := b[row2] - sum2
-//line triangular.go:49:60000
-			if !unit {
-//line triangular.go:50:60000
-				v /= diagonal2
-//line triangular.go:51:60000
-			}
-//line triangular.go:52:60000
-			x[row2] = v
-//line triangular.go:53:60000
-			kernel.StoreRelease(&sync[row2], 1)
-//line triangular.go:54:60000
-		}
-//line triangular.go:55:60000
-	}
-//line triangular.go:56:60000
-}
-
-//line quern_gen.go:16305:1
-func quernPlainSolveAll_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float32(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostSolveAll_float32(r *host.Run) {
-	upper := host.Value[bool](r, 0)
-	unit := host.Value[bool](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[float32](r, 4)
-	b := host.Slice[float32](r, 5)
-	x := host.Slice[float32](r, 6)
+	value := host.Slice[T](r, 4)
+	b := host.Slice[T](r, 5)
+	x := host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -16325,14 +6971,14 @@ func quernHostSolveAll_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SolveAll_float32(r, base, t1, upper, x, start, index, value, b, unit, width)
+				quernRow1SolveAll[T](r, base, t1, upper, x, start, index, value, b, unit, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SolveAll_float32(r *host.Run, base, t1 int, upper bool, x []float32, start, index []int32, value, b []float32, unit bool, width int) {
+func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper bool, x []T, start []int32, index []int32, value []T, b []T, unit bool, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(1-base, width)
 		if count <= 0 {
@@ -16340,283 +6986,69 @@ func quernRow1SolveAll_float32(r *host.Run, base, t1 int, upper bool, x []float3
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line triangular.go:64:60000
-			for i := 0; i < t1; i++ {
-//line triangular.go:65:60000
-				if r.Halted() {
-//line triangular.go:64:60000
-					r.Halt()
-//line triangular.go:65:60000
+			/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
+				/*line triangular.go:65:60000*/ if r.Halted() {
+					/*line triangular.go:64:60000*/ r.Halt() /*line quern_gen.go:6991:1*/
 				}
-//line triangular.go:65:60000
-				row := i
-//line triangular.go:66:60000
-				if upper {
-//line triangular.go:67:60000
-					row = len(x) - 1 - i
-//line triangular.go:68:60000
+				/*line triangular.go:65:60000*/ row := i
+				/*line triangular.go:66:60000*/ if upper {
+					/*line triangular.go:67:60000*/ row = len(x) - 1 - i /*line quern_gen.go:6995:1*/
 				}
 //line triangular.go:69:60000
-				var sum float32
+				var sum T
 //line triangular.go:70:60000
-				var diagonal float32
-//line triangular.go:70:60000
-				end := int(start[row+1])
-//line triangular.go:71:60000
-				for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:60000
-					j := int(index[k])
-//line triangular.go:73:60000
-					if j == row {
-//line triangular.go:74:60000
-						diagonal += value[k]
+				var diagonal T
+				/*line triangular.go:70:60000*/ end := int(start[row+1])
+				/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
+					/*line triangular.go:72:60000*/ j := int(index[k])
+					/*line triangular.go:73:60000*/ if j == row {
+						/*line triangular.go:74:60000*/ diagonal += value[k]
 //line triangular.go:75:60000
 					} else if j > row == upper {
-//line triangular.go:76:60000
-						sum += value[k] * x[j]
-//line triangular.go:77:60000
+						/*line triangular.go:76:60000*/ sum += value[k] * x[j] /*line quern_gen.go:7008:1*/
 					}
-//line triangular.go:78:60000
 				}
-//line triangular.go:79:60000
-				v := b[row] - sum
-//line triangular.go:80:60000
-				if !unit {
-//line triangular.go:81:60000
-					v /= diagonal
-//line triangular.go:82:60000
+				/*line triangular.go:79:60000*/ v := b[row] - sum
+				/*line triangular.go:80:60000*/ if !unit {
+					/*line triangular.go:81:60000*/ v /= diagonal /*line quern_gen.go:7013:1*/
 				}
-//line triangular.go:83:60000
-				x[row] = v
-//line triangular.go:84:60000
+				/*line triangular.go:83:60000*/ x[row] = v /*line quern_gen.go:7015:1*/
 			}
-//line triangular.go:85:60000
 		}
-//line triangular.go:86:60000
-		return
-//line triangular.go:87:60000
+		/*line triangular.go:86:60000*/ return /*line quern_gen.go:7018:1*/
 	}
-//line triangular.go:88:60000
-	for threadX := range width {
-//line triangular.go:89:60000
-		r.ThreadIdx.X = threadX
-//line triangular.go:61:60000
-		if base+threadX > 0 {
-//line triangular.go:62:60000
-			continue
-//line triangular.go:63:60000
+	/*line triangular.go:88:60000*/ for threadX := range width {
+		/*line triangular.go:89:60000*/ r.ThreadIdx.X = threadX
+		/*line triangular.go:61:60000*/ if base+threadX > 0 {
+			/*line triangular.go:62:60000*/ continue /*line quern_gen.go:7023:1*/
 		}
-//line triangular.go:64:60000
-		for i := 0; i < t1; i++ {
-//line triangular.go:65:60000
-			if r.Halted() {
-//line triangular.go:64:60000
-				r.Halt()
-//line triangular.go:65:60000
+		/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
+			/*line triangular.go:65:60000*/ if r.Halted() {
+				/*line triangular.go:64:60000*/ r.Halt() /*line quern_gen.go:7027:1*/
 			}
-//line triangular.go:65:60000
-			row := i
-//line triangular.go:66:60000
-			if upper {
-//line triangular.go:67:60000
-				row = len(x) - 1 - i
-//line triangular.go:68:60000
+			/*line triangular.go:65:60000*/ row := i
+			/*line triangular.go:66:60000*/ if upper {
+				/*line triangular.go:67:60000*/ row = len(x) - 1 - i /*line quern_gen.go:7031:1*/
 			}
 //line triangular.go:69:60000
-			var sum float32
+			var sum T
 //line triangular.go:70:60000
-			var diagonal float32
-//line triangular.go:70:60000
-			end := int(start[row+1])
-//line triangular.go:71:60000
-			for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:60000
-				j := int(index[k])
-//line triangular.go:73:60000
-				if j == row {
-//line triangular.go:74:60000
-					diagonal += value[k]
+			var diagonal T
+			/*line triangular.go:70:60000*/ end := int(start[row+1])
+			/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
+				/*line triangular.go:72:60000*/ j := int(index[k])
+				/*line triangular.go:73:60000*/ if j == row {
+					/*line triangular.go:74:60000*/ diagonal += value[k]
 //line triangular.go:75:60000
 				} else if j > row == upper {
-//line triangular.go:76:60000
-					sum += value[k] * x[j]
-//line triangular.go:77:60000
+					/*line triangular.go:76:60000*/ sum += value[k] * x[j] /*line quern_gen.go:7044:1*/
 				}
-//line triangular.go:78:60000
 			}
-//line triangular.go:79:60000
-			v := b[row] - sum
-//line triangular.go:80:60000
-			if !unit {
-//line triangular.go:81:60000
-				v /= diagonal
-//line triangular.go:82:60000
+			/*line triangular.go:79:60000*/ v := b[row] - sum
+			/*line triangular.go:80:60000*/ if !unit {
+				/*line triangular.go:81:60000*/ v /= diagonal /*line quern_gen.go:7049:1*/
 			}
-//line triangular.go:83:60000
-			x[row] = v
-//line triangular.go:84:60000
-		}
-//line triangular.go:85:60000
-	}
-//line triangular.go:86:60000
-}
-
-//line quern_gen.go:16465:1
-func quernPlainSolveAll_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { quern_solveAll_float64(t, v0, v1, v2, v3, v4, v5, v6) })
-}
-
-func quernHostSolveAll_float64(r *host.Run) {
-	upper := host.Value[bool](r, 0)
-	unit := host.Value[bool](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[float64](r, 4)
-	b := host.Slice[float64](r, 5)
-	x := host.Slice[float64](r, 6)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	t1 := len(x)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SolveAll_float64(r, base, t1, upper, x, start, index, value, b, unit, width)
-			}
+			/*line triangular.go:83:60000*/ x[row] = v /*line quern_gen.go:7051:1*/
 		}
 	}
-}
-
-//go:noinline
-func quernRow1SolveAll_float64(r *host.Run, base, t1 int, upper bool, x []float64, start, index []int32, value, b []float64, unit bool, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(1-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line triangular.go:64:60000
-			for i := 0; i < t1; i++ {
-//line triangular.go:65:60000
-				if r.Halted() {
-//line triangular.go:64:60000
-					r.Halt()
-//line triangular.go:65:60000
-				}
-//line triangular.go:65:60000
-				row := i
-//line triangular.go:66:60000
-				if upper {
-//line triangular.go:67:60000
-					row = len(x) - 1 - i
-//line triangular.go:68:60000
-				}
-//line triangular.go:69:60000
-				var sum float64
-//line triangular.go:70:60000
-				var diagonal float64
-//line triangular.go:70:60000
-				end := int(start[row+1])
-//line triangular.go:71:60000
-				for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:60000
-					j := int(index[k])
-//line triangular.go:73:60000
-					if j == row {
-//line triangular.go:74:60000
-						diagonal += value[k]
-//line triangular.go:75:60000
-					} else if j > row == upper {
-//line triangular.go:76:60000
-						sum += value[k] * x[j]
-//line triangular.go:77:60000
-					}
-//line triangular.go:78:60000
-				}
-//line triangular.go:79:60000
-				v := b[row] - sum
-//line triangular.go:80:60000
-				if !unit {
-//line triangular.go:81:60000
-					v /= diagonal
-//line triangular.go:82:60000
-				}
-//line triangular.go:83:60000
-				x[row] = v
-//line triangular.go:84:60000
-			}
-//line triangular.go:85:60000
-		}
-//line triangular.go:86:60000
-		return
-//line triangular.go:87:60000
-	}
-//line triangular.go:88:60000
-	for threadX := range width {
-//line triangular.go:89:60000
-		r.ThreadIdx.X = threadX
-//line triangular.go:61:60000
-		if base+threadX > 0 {
-//line triangular.go:62:60000
-			continue
-//line triangular.go:63:60000
-		}
-//line triangular.go:64:60000
-		for i := 0; i < t1; i++ {
-//line triangular.go:65:60000
-			if r.Halted() {
-//line triangular.go:64:60000
-				r.Halt()
-//line triangular.go:65:60000
-			}
-//line triangular.go:65:60000
-			row := i
-//line triangular.go:66:60000
-			if upper {
-//line triangular.go:67:60000
-				row = len(x) - 1 - i
-//line triangular.go:68:60000
-			}
-//line triangular.go:69:60000
-			var sum float64
-//line triangular.go:70:60000
-			var diagonal float64
-//line triangular.go:70:60000
-			end := int(start[row+1])
-//line triangular.go:71:60000
-			for k := int(start[row]); k < end; k++ {
-//line triangular.go:72:60000
-				j := int(index[k])
-//line triangular.go:73:60000
-				if j == row {
-//line triangular.go:74:60000
-					diagonal += value[k]
-//line triangular.go:75:60000
-				} else if j > row == upper {
-//line triangular.go:76:60000
-					sum += value[k] * x[j]
-//line triangular.go:77:60000
-				}
-//line triangular.go:78:60000
-			}
-//line triangular.go:79:60000
-			v := b[row] - sum
-//line triangular.go:80:60000
-			if !unit {
-//line triangular.go:81:60000
-				v /= diagonal
-//line triangular.go:82:60000
-			}
-//line triangular.go:83:60000
-			x[row] = v
-//line triangular.go:84:60000
-		}
-//line triangular.go:85:60000
-	}
-//line triangular.go:86:60000
 }

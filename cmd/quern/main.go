@@ -54,7 +54,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
-	root.AddCommand(genCommand(), vetCommand(), devicesCommand(), doctorCommand(), versionCommand(), completionCommand(root))
+	root.AddCommand(genCommand(), vetCommand(), ptxCommand(), devicesCommand(), doctorCommand(), versionCommand(), completionCommand(root))
 	root.AddCommand(compiled()...)
 	checkHelp(root)
 

@@ -16,10 +16,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/anomaly",
-	Archive: quern_gen_zip,
-	Sum:     "3b15637abc017d3b5e6009479841a9cb55ab1e8acbd4058098f367ac6070ca9c",
+	Archive: &quern_gen_zip,
+	Sum:     "fef5a1e6d359057722ddf47b7e99a150e52086cae39e54d47795b2d5571d0ac7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -62,54 +62,7 @@ var (
 	_                                            = (*quern_gen_is_stale__run_go_generate__finding)((*finding)(nil))
 )
 
-var quernWatchActor = gpu.NewKernel(compiled.Kernel{
-	Name: "watchActor", Package: "quern.dev/examples/anomaly", Pos: "detector.go:73",
-	Handler: "watch",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "main.detector", Size: 4144, Layout: "struct{Sensor int32; Period int32; Threshold float64; Seen int64; Strange int64; Level float64; Squares float64; Season [512]float64}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.DivideSite, File: "detector.go", Line: 99, Col: 38},
-			{Kind: compiled.IndexSite, File: "detector.go", Line: 99, Col: 19},
-			{Kind: compiled.DivideSite, File: "detector.go", Line: 67, Col: 45},
-			{Kind: compiled.DivideSite, File: "detector.go", Line: 117, Col: 27},
-			{Kind: compiled.DivideSite, File: "detector.go", Line: 117, Col: 52},
-			{Kind: compiled.IndexSite, File: "detector.go", Line: 123, Col: 3},
-			{Kind: compiled.IndexSite, File: "detector.go", Line: 129, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.Loop(quernHostWatch),
-	Plain:  ring.Loop(quernPlainWatch),
-})
+var quernWatchActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "watchActor", Code: &quernPTX, Host: ring.Loop(quernHostWatch), Plain: ring.Loop(quernPlainWatch)}}
 
 var quernWatchProgram = &ring.Program{Name: "watch", Kernel: quernWatchActor, Threads: 32}
 
@@ -148,65 +101,44 @@ func quernRow1Watch(r *host2.Run, in *reading, state *detector, out *finding, ac
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var result0 kernel.Action
-//line detector.go:74
-		if threadX != 0 {
+		/*line detector.go:74*/ if threadX != 0 {
 			result0 = 0
 		} else {
 			t6 := in.Kind
-//line detector.go:77
-			t7 := state.Sensor
-//line detector.go:77
-			t8 := in.Number
-//line detector.go:77
-			t9 := in.Sent
-//line detector.go:77
-			t10 := in.Value
-//line detector.go:77
-			out.Kind = t6
-//line detector.go:77
-			out.Sensor = t7
-//line detector.go:77
-			out.Number = t8
-//line detector.go:77
-			out.Sent = t9
-//line detector.go:77
-			out.Value = t10
+			/*line detector.go:77*/ t7 := state.Sensor
+			/*line detector.go:77*/ t8 := in.Number
+			/*line detector.go:77*/ t9 := in.Sent
+			/*line detector.go:77*/ t10 := in.Value
+			/*line detector.go:77*/ out.Kind = t6
+			/*line detector.go:77*/ out.Sensor = t7
+			/*line detector.go:77*/ out.Number = t8
+			/*line detector.go:77*/ out.Sent = t9
+			/*line detector.go:77*/ out.Value = t10
 			if in.Kind == 1 {
 				t13 := state.Seen
-//line detector.go:79
-				t14 := state.Strange
-//line detector.go:79
-				out.Seen = t13
-//line detector.go:79
-				out.Strange = t14
+				/*line detector.go:79*/ t14 := state.Strange
+				/*line detector.go:79*/ out.Seen = t13
+				/*line detector.go:79*/ out.Strange = t14
 				result0 = 1
 			} else {
 				t15 := in.Value
-//line detector.go:82
-				want, score := state.judge(t15)
+				/*line detector.go:82*/ want, score := state.judge(t15)
 				want2 := want
 				score2 := score
-//line detector.go:83
-				strange := !(score2 <= state.Threshold)
+				/*line detector.go:83*/ strange := !(score2 <= state.Threshold)
 				if strange {
 					state.Strange++
 					t20 := want2
 					t21 := score2
-//line detector.go:86
-					out.Want = t20
-//line detector.go:86
-					out.Score = t21
+					/*line detector.go:86*/ out.Want = t20
+					/*line detector.go:86*/ out.Score = t21
 				}
 				t22 := in.Value - want2
-//line detector.go:88
-				state.learn(t22)
+				/*line detector.go:88*/ state.learn(t22)
 				t25 := state.Seen
-//line detector.go:89
-				t26 := state.Strange
-//line detector.go:89
-				out.Seen = t25
-//line detector.go:89
-				out.Strange = t26
+				/*line detector.go:89*/ t26 := state.Strange
+				/*line detector.go:89*/ out.Seen = t25
+				/*line detector.go:89*/ out.Strange = t26
 				if strange {
 					result0 = 1
 				} else {
@@ -214,15 +146,13 @@ func quernRow1Watch(r *host2.Run, in *reading, state *detector, out *finding, ac
 				}
 			}
 		}
-//line detector.go:73
-		result := result0
+		/*line detector.go:73*/ result := result0
 		if result > 4 {
-//line detector.go:73
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+			/*line detector.go:73*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line detector.go:73
 			*action = result
 		}
-	}
+	} /*line quern_gen.go:157:1*/
 }

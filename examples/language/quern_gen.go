@@ -20,10 +20,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
-	Archive: quern_gen_zip,
-	Sum:     "537a4a6a7ee9c6c840084184198af971a3f910da170ddcec792c2c9ac236875e",
+	Archive: &quern_gen_zip,
+	Sum:     "8f6b4ccd1d87cb3988d21200538ac96c88d7d0bde30f8c44e204b09900184138",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -186,28 +186,7 @@ var (
 	_                              quern_gen_is_stale__run_go_generate__op_longerReduceParts     = longer
 )
 
-var quernDots = gpu.NewKernel(compiled.Kernel{
-	Name: "dots", Package: "quern.dev/examples/language", Pos: "assembly.go:19",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 17},
-			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 23},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 17},
-			{Kind: compiled.IndexSite, File: "assembly.go", Line: 21, Col: 23},
-		}},
-	},
-	Host:  quernHostDots,
-	Plain: quernPlainDots,
-})
+var quernDots = &gpu.Kernel{Declared: compiled.Declaration{Name: "dots", Code: &quernPTX, Host: quernHostDots, Plain: quernPlainDots}}
 
 // LaunchDots runs dots on the grid g.
 //
@@ -223,26 +202,7 @@ func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error 
 	return l.End()
 }
 
-var quernAdler = gpu.NewKernel(compiled.Kernel{
-	Name: "adler", Package: "quern.dev/examples/language", Pos: "basics.go:13",
-	Params: []compiled.Param{
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "data", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "sums", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "basics.go", Line: 19, Col: 20},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "basics.go", Line: 19, Col: 20},
-		}},
-	},
-	Host:  quernHostAdler,
-	Plain: quernPlainAdler,
-})
+var quernAdler = &gpu.Kernel{Declared: compiled.Declaration{Name: "adler", Code: &quernPTX, Host: quernHostAdler, Plain: quernPlainAdler}}
 
 // LaunchAdler runs adler on the grid g.
 //
@@ -259,29 +219,7 @@ func LaunchAdler(s *gpu.Stream, g gpu.Grid, width int, data *gpu.Buffer[uint8], 
 	return l.End()
 }
 
-var quernPopulation = gpu.NewKernel(compiled.Kernel{
-	Name: "population", Package: "quern.dev/examples/language", Pos: "basics.go:29",
-	Params: []compiled.Param{
-		{Name: "words", Kind: compiled.Slice, Type: "uint64", Size: 8, ReadOnly: true},
-		{Name: "ones", Kind: compiled.Slice, Type: "int", Size: 8},
-		{Name: "highest", Kind: compiled.Slice, Type: "int", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 3},
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 12},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 3},
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 31, Col: 12},
-		}},
-	},
-	Host:  quernHostPopulation,
-	Plain: quernPlainPopulation,
-})
+var quernPopulation = &gpu.Kernel{Declared: compiled.Declaration{Name: "population", Code: &quernPTX, Host: quernHostPopulation, Plain: quernPlainPopulation}}
 
 // LaunchPopulation runs population on the grid g.
 //
@@ -297,29 +235,7 @@ func LaunchPopulation(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], ones
 	return l.End()
 }
 
-var quernMidpoints = gpu.NewKernel(compiled.Kernel{
-	Name: "midpoints", Package: "quern.dev/examples/language", Pos: "basics.go:38",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "middle", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 27},
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 47},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 27},
-			{Kind: compiled.IndexSite, File: "basics.go", Line: 40, Col: 47},
-		}},
-	},
-	Host:  quernHostMidpoints,
-	Plain: quernPlainMidpoints,
-})
+var quernMidpoints = &gpu.Kernel{Declared: compiled.Declaration{Name: "midpoints", Code: &quernPTX, Host: quernHostMidpoints, Plain: quernPlainMidpoints}}
 
 // LaunchMidpoints runs midpoints on the grid g.
 //
@@ -335,21 +251,7 @@ func LaunchMidpoints(s *gpu.Stream, g gpu.Grid, a, b, middle *gpu.Buffer[float64
 	return l.End()
 }
 
-var quernReverseBlocks = gpu.NewKernel(compiled.Kernel{
-	Name: "reverseBlocks", Package: "quern.dev/examples/language", Pos: "basics.go:48",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
-	Host:   quernHostReverseBlocks,
-	Plain:  quernPlainReverseBlocks,
-})
+var quernReverseBlocks = &gpu.Kernel{Declared: compiled.Declaration{Name: "reverseBlocks", Code: &quernPTX, Host: quernHostReverseBlocks, Plain: quernPlainReverseBlocks}}
 
 // LaunchReverseBlocks runs reverseBlocks on the grid g.
 //
@@ -364,29 +266,7 @@ func LaunchReverseBlocks(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) erro
 	return l.End()
 }
 
-var quernDiffuse = gpu.NewKernel(compiled.Kernel{
-	Name: "diffuse", Package: "quern.dev/examples/language", Pos: "cluster.go:8",
-	Params: []compiled.Param{
-		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "cluster.go", Line: 12, Col: 4},
-			{Kind: compiled.IndexSite, File: "cluster.go", Line: 16, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "cluster.go", Line: 12, Col: 4},
-			{Kind: compiled.IndexSite, File: "cluster.go", Line: 16, Col: 11},
-		}},
-	},
-	Cooperative: true,
-	Host:        quernHostDiffuse,
-	Plain:       quernPlainDiffuse,
-})
+var quernDiffuse = &gpu.Kernel{Declared: compiled.Declaration{Name: "diffuse", Code: &quernPTX, Host: quernHostDiffuse, Plain: quernPlainDiffuse}}
 
 // LaunchDiffuse runs diffuse on the grid g.
 //
@@ -402,28 +282,7 @@ func LaunchDiffuse(s *gpu.Stream, g gpu.Grid, steps int, x, y *gpu.Buffer[float3
 	return l.End()
 }
 
-var quernClusterHistogram = gpu.NewKernel(compiled.Kernel{
-	Name: "clusterHistogram", Package: "quern.dev/examples/language", Pos: "cluster.go:26",
-	Params: []compiled.Param{
-		{Name: "data", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "counts", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 0, 256, 4, 1, 1, 0, 128, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "cluster.go", Line: 36, Col: 20},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "cluster.go", Line: 36, Col: 20},
-		}},
-	},
-	Block:   gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared:  512,
-	Cluster: gpu.Dim3{X: 2, Y: 1, Z: 1},
-	Host:    quernHostClusterHistogram,
-	Plain:   quernPlainClusterHistogram,
-})
+var quernClusterHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "clusterHistogram", Code: &quernPTX, Host: quernHostClusterHistogram, Plain: quernPlainClusterHistogram}}
 
 // LaunchClusterHistogram runs clusterHistogram on the grid g.
 //
@@ -439,59 +298,9 @@ func LaunchClusterHistogram(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8], 
 	return l.End()
 }
 
-var quernClampAll_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "clampAll[float32]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
-	Entry: "clampAll_float32",
-	Params: []compiled.Param{
-		{Name: "lo", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "hi", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostClampAll_float32,
-	Plain: quernPlainClampAll_float32,
-})
-
-var quernClampAll_int32 = gpu.NewKernel(compiled.Kernel{
-	Name: "clampAll[int32]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
-	Entry: "clampAll_int32",
-	Params: []compiled.Param{
-		{Name: "lo", Kind: compiled.Scalar, Type: "int32", Size: 4},
-		{Name: "hi", Kind: compiled.Scalar, Type: "int32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostClampAll_int32,
-	Plain: quernPlainClampAll_int32,
-})
-
-var quernClampAll_meters = gpu.NewKernel(compiled.Kernel{
-	Name: "clampAll[meters]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
-	Entry: "clampAll_meters",
-	Params: []compiled.Param{
-		{Name: "lo", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "hi", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostClampAll_meters,
-	Plain: quernPlainClampAll_meters,
-})
+var quernClampAll_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "clampAll[float32]", Code: &quernPTX, Host: quernHostClampAll[float32], Plain: quernPlainClampAll[float32]}}
+var quernClampAll_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "clampAll[int32]", Code: &quernPTX, Host: quernHostClampAll[int32], Plain: quernPlainClampAll[int32]}}
+var quernClampAll_meters = &gpu.Kernel{Declared: compiled.Declaration{Name: "clampAll[meters]", Code: &quernPTX, Host: quernHostClampAll_meters, Plain: quernPlainClampAll_meters}}
 
 // LaunchClampAll runs clampAll on the grid g.
 //
@@ -516,51 +325,8 @@ func LaunchClampAll[T float32 | int32 | meters](s *gpu.Stream, g gpu.Grid, lo, h
 	return l.End()
 }
 
-var quernConvertAll_float32_int16 = gpu.NewKernel(compiled.Kernel{
-	Name: "convertAll[float32,int16]", Package: "quern.dev/examples/language", Pos: "functions.go:26",
-	Entry: "convertAll_float32_int16",
-	Params: []compiled.Param{
-		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "int16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
-		}},
-	},
-	Host:  quernHostConvertAll_float32_int16,
-	Plain: quernPlainConvertAll_float32_int16,
-})
-
-var quernConvertAll_float64_int32 = gpu.NewKernel(compiled.Kernel{
-	Name: "convertAll[float64,int32]", Package: "quern.dev/examples/language", Pos: "functions.go:26",
-	Entry: "convertAll_float64_int32",
-	Params: []compiled.Param{
-		{Name: "scale", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 28, Col: 22},
-		}},
-	},
-	Host:  quernHostConvertAll_float64_int32,
-	Plain: quernPlainConvertAll_float64_int32,
-})
+var quernConvertAll_float32_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convertAll[float32,int16]", Code: &quernPTX, Host: quernHostConvertAll[float32, int16], Plain: quernPlainConvertAll[float32, int16]}}
+var quernConvertAll_float64_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convertAll[float64,int32]", Code: &quernPTX, Host: quernHostConvertAll[float64, int32], Plain: quernPlainConvertAll[float64, int32]}}
 
 // LaunchConvertAll runs convertAll on the grid g.
 //
@@ -585,31 +351,7 @@ func LaunchConvertAll[From float32 | float64, To int16 | int32](s *gpu.Stream, g
 	return l.End()
 }
 
-var quernExtremes = gpu.NewKernel(compiled.Kernel{
-	Name: "extremes", Package: "quern.dev/examples/language", Pos: "functions.go:44",
-	Params: []compiled.Param{
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "most", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "negatives", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "functions.go", Line: 49, Col: 12},
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 50, Col: 29},
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 58, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "functions.go", Line: 49, Col: 12},
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 50, Col: 29},
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 58, Col: 2},
-		}},
-	},
-	Host:  quernHostExtremes,
-	Plain: quernPlainExtremes,
-})
+var quernExtremes = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremes", Code: &quernPTX, Host: quernHostExtremes, Plain: quernPlainExtremes}}
 
 // LaunchExtremes runs extremes on the grid g.
 //
@@ -627,20 +369,7 @@ func LaunchExtremes(s *gpu.Stream, g gpu.Grid, width int, x, most, negatives *gp
 	return l.End()
 }
 
-var quernReturnedFunctions = gpu.NewKernel(compiled.Kernel{
-	Name: "returnedFunctions", Package: "quern.dev/examples/language", Pos: "functions.go:75",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostReturnedFunctions,
-	Plain: quernPlainReturnedFunctions,
-})
+var quernReturnedFunctions = &gpu.Kernel{Declared: compiled.Declaration{Name: "returnedFunctions", Code: &quernPTX, Host: quernHostReturnedFunctions, Plain: quernPlainReturnedFunctions}}
 
 // LaunchReturnedFunctions runs returnedFunctions on the grid g.
 //
@@ -654,20 +383,7 @@ func LaunchReturnedFunctions(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) 
 	return l.End()
 }
 
-var quernMethodValues = gpu.NewKernel(compiled.Kernel{
-	Name: "methodValues", Package: "quern.dev/examples/language", Pos: "functions.go:85",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostMethodValues,
-	Plain: quernPlainMethodValues,
-})
+var quernMethodValues = &gpu.Kernel{Declared: compiled.Declaration{Name: "methodValues", Code: &quernPTX, Host: quernHostMethodValues, Plain: quernPlainMethodValues}}
 
 // LaunchMethodValues runs methodValues on the grid g.
 //
@@ -681,26 +397,7 @@ func LaunchMethodValues(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[meters]) error 
 	return l.End()
 }
 
-var quernPositions = gpu.NewKernel(compiled.Kernel{
-	Name: "positions", Package: "quern.dev/examples/language", Pos: "functions.go:95",
-	Params: []compiled.Param{
-		{Name: "sorted", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "at", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 97, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 97, Col: 3},
-		}},
-	},
-	Host:  quernHostPositions,
-	Plain: quernPlainPositions,
-})
+var quernPositions = &gpu.Kernel{Declared: compiled.Declaration{Name: "positions", Code: &quernPTX, Host: quernHostPositions, Plain: quernPlainPositions}}
 
 // LaunchPositions runs positions on the grid g.
 //
@@ -716,74 +413,7 @@ func LaunchPositions(s *gpu.Stream, g gpu.Grid, sorted, x *gpu.Buffer[float32], 
 	return l.End()
 }
 
-var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
-	Name: "boxBlur", Package: "quern.dev/examples/language", Pos: "functions.go:105",
-	Params: []compiled.Param{
-		{Name: "radius", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 0, 5, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 3, 1, 1, 5, 4, 0, 3, 3, 7, 0, 4, 1, 0, 5, 1, 2, 3, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 2, 3, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 112, Col: 10},
-			{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-		}},
-	},
-	Special: []compiled.Special{
-		{
-			Name: "radius=1", Section: "boxBlur[radius=1]", Entry: "boxBlur_radius_1",
-			Limits: []int64{1, 0, 9, 1, 0, 0, 1, 0, 4, 9, -1},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 6, 3, 7, 5, 9, 0}, Threads: 4},
-				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 6, 3, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-				}},
-			},
-			Host: quernHostBoxBlur_radius_1,
-		},
-		{
-			Name: "radius=2", Section: "boxBlur[radius=2]", Entry: "boxBlur_radius_2",
-			Limits: []int64{1, 0, 9, 2, 0, 0, 1, 0, 4, 9, -2},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 5, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 10, 3, 7, 5, 9, 0}, Threads: 4},
-				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 5, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 10, 3, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-				}},
-			},
-			Host: quernHostBoxBlur_radius_2,
-		},
-		{
-			Name: "radius=3", Section: "boxBlur[radius=3]", Entry: "boxBlur_radius_3",
-			Limits: []int64{1, 0, 9, 3, 0, 0, 1, 0, 4, 9, -3},
-			Variants: []compiled.Variant{
-				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 7, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 14, 3, 7, 5, 9, 0}, Threads: 4},
-				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 1, 1, 4, 2, 3, 2, 0, 5, 4, 0, 7, 3, 7, 1, 2, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 14, 3, 7, 5, 9, 0}},
-				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645}, Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-				}},
-				{Name: "wide", Sites: []compiled.Site{
-					{Kind: compiled.IndexSite, File: "functions.go", Line: 114, Col: 2},
-				}},
-			},
-			Host: quernHostBoxBlur_radius_3,
-		},
-	},
-	Host:  quernHostBoxBlur,
-	Plain: quernPlainBoxBlur,
-})
+var quernBoxBlur = &gpu.Kernel{Declared: compiled.Declaration{Name: "boxBlur", Code: &quernPTX, Host: quernHostBoxBlur, Plain: quernPlainBoxBlur, Special: []host2.Func{quernHostBoxBlur_radius_1, quernHostBoxBlur_radius_2, quernHostBoxBlur_radius_3}}}
 
 // LaunchBoxBlur runs boxBlur on the grid g.
 //
@@ -800,21 +430,7 @@ func LaunchBoxBlur(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[fl
 	return l.End()
 }
 
-var quernScale = gpu.NewKernel(compiled.Kernel{
-	Name: "scale", Package: "quern.dev/examples/language", Pos: "kernels.go:8",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostScale,
-	Plain: quernPlainScale,
-})
+var quernScale = &gpu.Kernel{Declared: compiled.Declaration{Name: "scale", Code: &quernPTX, Host: quernHostScale, Plain: quernPlainScale}}
 
 // LaunchScale runs scale on the grid g.
 //
@@ -829,31 +445,7 @@ func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) e
 	return l.End()
 }
 
-var quernTranspose = gpu.NewKernel(compiled.Kernel{
-	Name: "transpose", Package: "quern.dev/examples/language", Pos: "memory.go:13",
-	Params: []compiled.Param{
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 17, Col: 40},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 22, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 17, Col: 40},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 22, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 32, Z: 1},
-	Shared: 4224,
-	Host:   quernHostTranspose,
-	Plain:  quernPlainTranspose,
-})
+var quernTranspose = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose", Code: &quernPTX, Host: quernHostTranspose, Plain: quernPlainTranspose}}
 
 // LaunchTranspose runs transpose on the grid g.
 //
@@ -872,29 +464,7 @@ func LaunchTranspose(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[fl
 	return l.End()
 }
 
-var quernHistogram = gpu.NewKernel(compiled.Kernel{
-	Name: "histogram", Package: "quern.dev/examples/language", Pos: "memory.go:30",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "memory.go", Line: 37, Col: 35},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "memory.go", Line: 37, Col: 35},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 41, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "memory.go", Line: 37, Col: 35},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 41, Col: 21},
-		}},
-	},
-	Host:  quernHostHistogram,
-	Plain: quernPlainHistogram,
-})
+var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram", Code: &quernPTX, Host: quernHostHistogram, Plain: quernPlainHistogram}}
 
 // LaunchHistogram runs histogram on the grid g.
 //
@@ -910,29 +480,7 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint8], out *gpu.B
 	return l.End()
 }
 
-var quernExtent = gpu.NewKernel(compiled.Kernel{
-	Name: "extent", Package: "quern.dev/examples/language", Pos: "memory.go:48",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "low", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "high", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}, Threads: 4, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 50, Col: 21},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 51, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 50, Col: 21},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 51, Col: 21},
-		}},
-	},
-	Host:  quernHostExtent,
-	Plain: quernPlainExtent,
-})
+var quernExtent = &gpu.Kernel{Declared: compiled.Declaration{Name: "extent", Code: &quernPTX, Host: quernHostExtent, Plain: quernPlainExtent}}
 
 // LaunchExtent runs extent on the grid g.
 //
@@ -948,32 +496,7 @@ func LaunchExtent(s *gpu.Stream, g gpu.Grid, x, low, high *gpu.Buffer[float32]) 
 	return l.End()
 }
 
-var quernMark = gpu.NewKernel(compiled.Kernel{
-	Name: "mark", Package: "quern.dev/examples/language", Pos: "memory.go:59",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "uint16", Size: 2, ReadOnly: true},
-		{Name: "set", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "left", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "odd", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}, Threads: 8, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 62, Col: 20},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 63, Col: 21},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 64, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 62, Col: 20},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 63, Col: 21},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 64, Col: 21},
-		}},
-	},
-	Host:  quernHostMark,
-	Plain: quernPlainMark,
-})
+var quernMark = &gpu.Kernel{Declared: compiled.Declaration{Name: "mark", Code: &quernPTX, Host: quernHostMark, Plain: quernPlainMark}}
 
 // LaunchMark runs mark on the grid g.
 //
@@ -991,36 +514,7 @@ func LaunchMark(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint16], set, left, odd
 	return l.End()
 }
 
-var quernInsert = gpu.NewKernel(compiled.Kernel{
-	Name: "insert", Package: "quern.dev/examples/language", Pos: "memory.go:72",
-	Params: []compiled.Param{
-		{Name: "keys", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "table", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "newest", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "previous", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 80, Col: 39},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 80, Col: 39},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 39},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "memory.go", Line: 78, Col: 29},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 80, Col: 39},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 39},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 86, Col: 2},
-		}},
-	},
-	Host:  quernHostInsert,
-	Plain: quernPlainInsert,
-})
+var quernInsert = &gpu.Kernel{Declared: compiled.Declaration{Name: "insert", Code: &quernPTX, Host: quernHostInsert, Plain: quernPlainInsert}}
 
 // LaunchInsert runs insert on the grid g.
 //
@@ -1038,26 +532,7 @@ func LaunchInsert(s *gpu.Stream, g gpu.Grid, keys, table *gpu.Buffer[uint32], ne
 	return l.End()
 }
 
-var quernTake = gpu.NewKernel(compiled.Kernel{
-	Name: "take", Package: "quern.dev/examples/language", Pos: "memory.go:92",
-	Params: []compiled.Param{
-		{Name: "stock", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "got", Kind: compiled.Slice, Type: "bool", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 94, Col: 30},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 94, Col: 30},
-		}},
-	},
-	Host:  quernHostTake,
-	Plain: quernPlainTake,
-})
+var quernTake = &gpu.Kernel{Declared: compiled.Declaration{Name: "take", Code: &quernPTX, Host: quernHostTake, Plain: quernPlainTake}}
 
 // LaunchTake runs take on the grid g.
 //
@@ -1072,43 +547,7 @@ func LaunchTake(s *gpu.Stream, g gpu.Grid, stock *gpu.Buffer[int32], got *gpu.Bu
 	return l.End()
 }
 
-var quernRelay = gpu.NewKernel(compiled.Kernel{
-	Name: "relay", Package: "quern.dev/examples/language", Pos: "memory.go:102",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int64", Size: 8, ReadOnly: true},
-		{Name: "sums", Kind: compiled.Slice, Type: "int64", Size: 8},
-		{Name: "ready", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "ticket", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 109, Col: 27},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 111, Col: 10},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 113, Col: 2},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 114, Col: 23},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 106, Col: 29},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 109, Col: 27},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 111, Col: 10},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 113, Col: 2},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 114, Col: 23},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 106, Col: 29},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 107, Col: 9},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 109, Col: 27},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 111, Col: 10},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 113, Col: 2},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 114, Col: 23},
-		}},
-	},
-	Host:  quernHostRelay,
-	Plain: quernPlainRelay,
-})
+var quernRelay = &gpu.Kernel{Declared: compiled.Declaration{Name: "relay", Code: &quernPTX, Host: quernHostRelay, Plain: quernPlainRelay}}
 
 // LaunchRelay runs relay on the grid g.
 //
@@ -1126,35 +565,7 @@ func LaunchRelay(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int64], ready, t
 	return l.End()
 }
 
-var quernTotal = gpu.NewKernel(compiled.Kernel{
-	Name: "total", Package: "quern.dev/examples/language", Pos: "memory.go:120",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "partial", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "done", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 134, Col: 3},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 136, Col: 29},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 143, Col: 9},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 145, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 134, Col: 3},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 136, Col: 29},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 143, Col: 9},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 145, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 1025,
-	Host:   quernHostTotal,
-	Plain:  quernPlainTotal,
-})
+var quernTotal = &gpu.Kernel{Declared: compiled.Declaration{Name: "total", Code: &quernPTX, Host: quernHostTotal, Plain: quernPlainTotal}}
 
 // LaunchTotal runs total on the grid g.
 //
@@ -1171,27 +582,7 @@ func LaunchTotal(s *gpu.Stream, g gpu.Grid, x, partial *gpu.Buffer[float64], don
 	return l.End()
 }
 
-var quernSpread = gpu.NewKernel(compiled.Kernel{
-	Name: "spread", Package: "quern.dev/examples/language", Pos: "memory.go:153",
-	Params: []compiled.Param{
-		{Name: "flag", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "saw", Kind: compiled.Slice, Type: "bool", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 156, Col: 25},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 158, Col: 32},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 156, Col: 25},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 158, Col: 32},
-		}},
-	},
-	Host:  quernHostSpread,
-	Plain: quernPlainSpread,
-})
+var quernSpread = &gpu.Kernel{Declared: compiled.Declaration{Name: "spread", Code: &quernPTX, Host: quernHostSpread, Plain: quernPlainSpread}}
 
 // LaunchSpread runs spread on the grid g.
 //
@@ -1207,34 +598,7 @@ func LaunchSpread(s *gpu.Stream, g gpu.Grid, flag *gpu.Buffer[uint32], saw *gpu.
 	return l.End()
 }
 
-var quernRows = gpu.NewKernel(compiled.Kernel{
-	Name: "rows", Package: "quern.dev/examples/language", Pos: "memory.go:166",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 186, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 176, Col: 38},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 183, Col: 22},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 186, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 2048,
-	Host:   quernHostRows,
-	Plain:  quernPlainRows,
-})
+var quernRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "rows", Code: &quernPTX, Host: quernHostRows, Plain: quernPlainRows}}
 
 // LaunchRows runs rows on the grid g.
 //
@@ -1250,29 +614,7 @@ func LaunchRows(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[float32]) error {
 	return l.End()
 }
 
-var quernBlur = gpu.NewKernel(compiled.Kernel{
-	Name: "blur", Package: "quern.dev/examples/language", Pos: "memory.go:197",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 260, 4, 0, 0, 7, 1, 0, 4, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "memory.go", Line: 201, Col: 39},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 205, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "memory.go", Line: 201, Col: 39},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 205, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1072,
-	Host:   quernHostBlur,
-	Plain:  quernPlainBlur,
-})
+var quernBlur = &gpu.Kernel{Declared: compiled.Declaration{Name: "blur", Code: &quernPTX, Host: quernHostBlur, Plain: quernPlainBlur}}
 
 // LaunchBlur runs blur on the grid g.
 //
@@ -1288,31 +630,7 @@ func LaunchBlur(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[float32]) error {
 	return l.End()
 }
 
-var quernTimed = gpu.NewKernel(compiled.Kernel{
-	Name: "timed", Package: "quern.dev/examples/language", Pos: "memory.go:213",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "cycles", Kind: compiled.Slice, Type: "int64", Size: 8},
-		{Name: "nanoseconds", Kind: compiled.Slice, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0, 2, 3, 2, 0, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 216, Col: 7},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 221, Col: 2},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 222, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 216, Col: 7},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 221, Col: 2},
-			{Kind: compiled.IndexSite, File: "memory.go", Line: 222, Col: 2},
-		}},
-	},
-	Host:  quernHostTimed,
-	Plain: quernPlainTimed,
-})
+var quernTimed = &gpu.Kernel{Declared: compiled.Declaration{Name: "timed", Code: &quernPTX, Host: quernHostTimed, Plain: quernPlainTimed}}
 
 // LaunchTimed runs timed on the grid g.
 //
@@ -1330,21 +648,7 @@ func LaunchTimed(s *gpu.Stream, g gpu.Grid, n int, x *gpu.Buffer[float32], cycle
 	return l.End()
 }
 
-var quernIncrement = gpu.NewKernel(compiled.Kernel{
-	Name: "increment", Package: "quern.dev/examples/language", Pos: "options.go:9",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostIncrement,
-	Plain: quernPlainIncrement,
-})
+var quernIncrement = &gpu.Kernel{Declared: compiled.Declaration{Name: "increment", Code: &quernPTX, Host: quernHostIncrement, Plain: quernPlainIncrement}}
 
 // LaunchIncrement runs increment on the grid g.
 //
@@ -1359,22 +663,7 @@ func LaunchIncrement(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-var quernMagnitudes = gpu.NewKernel(compiled.Kernel{
-	Name: "magnitudes", Package: "quern.dev/examples/language", Pos: "options.go:18",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostMagnitudes,
-	Plain: quernPlainMagnitudes,
-})
+var quernMagnitudes = &gpu.Kernel{Declared: compiled.Declaration{Name: "magnitudes", Code: &quernPTX, Host: quernHostMagnitudes, Plain: quernPlainMagnitudes}}
 
 // LaunchMagnitudes runs magnitudes on the grid g.
 //
@@ -1390,27 +679,7 @@ func LaunchMagnitudes(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[float32])
 	return l.End()
 }
 
-var quernColumnSums = gpu.NewKernel(compiled.Kernel{
-	Name: "columnSums", Package: "quern.dev/examples/language", Pos: "options.go:28",
-	Params: []compiled.Param{
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "matrix", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "sums", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "options.go", Line: 35, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "options.go", Line: 33, Col: 11},
-			{Kind: compiled.IndexSite, File: "options.go", Line: 35, Col: 3},
-		}},
-	},
-	Host:  quernHostColumnSums,
-	Plain: quernPlainColumnSums,
-})
+var quernColumnSums = &gpu.Kernel{Declared: compiled.Declaration{Name: "columnSums", Code: &quernPTX, Host: quernHostColumnSums, Plain: quernPlainColumnSums}}
 
 // LaunchColumnSums runs columnSums on the grid g.
 //
@@ -1427,20 +696,7 @@ func LaunchColumnSums(s *gpu.Stream, g gpu.Grid, width int, matrix, sums *gpu.Bu
 	return l.End()
 }
 
-var quernPolynomials = gpu.NewKernel(compiled.Kernel{
-	Name: "polynomials", Package: "quern.dev/examples/language", Pos: "options.go:43",
-	Params: []compiled.Param{
-		{Name: "coefficients", Kind: compiled.Struct, Type: "[8]float32", Size: 32},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostPolynomials,
-	Plain: quernPlainPolynomials,
-})
+var quernPolynomials = &gpu.Kernel{Declared: compiled.Declaration{Name: "polynomials", Code: &quernPTX, Host: quernHostPolynomials, Plain: quernPlainPolynomials}}
 
 // LaunchPolynomials runs polynomials on the grid g.
 //
@@ -1456,23 +712,7 @@ func LaunchPolynomials(s *gpu.Stream, g gpu.Grid, coefficients [8]float32, x *gp
 	return l.End()
 }
 
-var quernTrace = gpu.NewKernel(compiled.Kernel{
-	Name: "trace", Package: "quern.dev/examples/language", Pos: "output.go:8",
-	Params: []compiled.Param{
-		{Name: "limit", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Formats: []compiled.Format{
-		{Text: "x[%d] = %.1f > %g\n", Args: []string{"int", "float32", "float32"}},
-	},
-	Host:  quernHostTrace,
-	Plain: quernPlainTrace,
-})
+var quernTrace = &gpu.Kernel{Declared: compiled.Declaration{Name: "trace", Code: &quernPTX, Host: quernHostTrace, Plain: quernPlainTrace}}
 
 // LaunchTrace runs trace on the grid g.
 //
@@ -1487,23 +727,7 @@ func LaunchTrace(s *gpu.Stream, g gpu.Grid, limit float32, x *gpu.Buffer[float32
 	return l.End()
 }
 
-var quernRoots = gpu.NewKernel(compiled.Kernel{
-	Name: "roots", Package: "quern.dev/examples/language", Pos: "output.go:17",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
-		}},
-	},
-	Host:  quernHostRoots,
-	Plain: quernPlainRoots,
-})
+var quernRoots = &gpu.Kernel{Declared: compiled.Declaration{Name: "roots", Code: &quernPTX, Host: quernHostRoots, Plain: quernPlainRoots}}
 
 // LaunchRoots runs roots on the grid g.
 //
@@ -1517,29 +741,7 @@ func LaunchRoots(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
 	return l.End()
 }
 
-var quernDecode = gpu.NewKernel(compiled.Kernel{
-	Name: "decode", Package: "quern.dev/examples/language", Pos: "output.go:27",
-	Params: []compiled.Param{
-		{Name: "text", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "values", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "output.go", Line: 34, Col: 3},
-			{Kind: compiled.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "output.go", Line: 34, Col: 3},
-			{Kind: compiled.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
-		}},
-	},
-	Host:  quernHostDecode,
-	Plain: quernPlainDecode,
-})
+var quernDecode = &gpu.Kernel{Declared: compiled.Declaration{Name: "decode", Code: &quernPTX, Host: quernHostDecode, Plain: quernPlainDecode}}
 
 // LaunchDecode runs decode on the grid g.
 //
@@ -1554,21 +756,7 @@ func LaunchDecode(s *gpu.Stream, g gpu.Grid, text *gpu.Buffer[uint8], values *gp
 	return l.End()
 }
 
-var quernPiHits = gpu.NewKernel(compiled.Kernel{
-	Name: "piHits", Package: "quern.dev/examples/language", Pos: "random.go:9",
-	Params: []compiled.Param{
-		{Name: "seed", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "hits", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostPiHits,
-	Plain: quernPlainPiHits,
-})
+var quernPiHits = &gpu.Kernel{Declared: compiled.Declaration{Name: "piHits", Code: &quernPTX, Host: quernHostPiHits, Plain: quernPlainPiHits}}
 
 // LaunchPiHits runs piHits on the grid g.
 //
@@ -1585,21 +773,7 @@ func LaunchPiHits(s *gpu.Stream, g gpu.Grid, seed uint64, n int, hits *gpu.Buffe
 	return l.End()
 }
 
-var quernNoise = gpu.NewKernel(compiled.Kernel{
-	Name: "noise", Package: "quern.dev/examples/language", Pos: "random.go:29",
-	Params: []compiled.Param{
-		{Name: "seed", Kind: compiled.Scalar, Type: "uint64", Size: 8},
-		{Name: "sigma", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "signal", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostNoise,
-	Plain: quernPlainNoise,
-})
+var quernNoise = &gpu.Kernel{Declared: compiled.Declaration{Name: "noise", Code: &quernPTX, Host: quernHostNoise, Plain: quernPlainNoise}}
 
 // LaunchNoise runs noise on the grid g.
 //
@@ -1616,21 +790,7 @@ func LaunchNoise(s *gpu.Stream, g gpu.Grid, seed uint64, sigma float32, signal *
 	return l.End()
 }
 
-var quernShuffledKeys = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffledKeys", Package: "quern.dev/examples/language", Pos: "random.go:40",
-	Params: []compiled.Param{
-		{Name: "key", Kind: compiled.Struct, Type: "[2]uint32", Size: 8},
-		{Name: "keys", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShuffledKeys,
-	Plain: quernPlainShuffledKeys,
-})
+var quernShuffledKeys = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffledKeys", Code: &quernPTX, Host: quernHostShuffledKeys, Plain: quernPlainShuffledKeys}}
 
 // LaunchShuffledKeys runs shuffledKeys on the grid g.
 //
@@ -1645,34 +805,7 @@ func LaunchShuffledKeys(s *gpu.Stream, g gpu.Grid, key [2]uint32, keys *gpu.Buff
 	return l.End()
 }
 
-var quernTensorProduct = gpu.NewKernel(compiled.Kernel{
-	Name: "tensorProduct", Package: "quern.dev/examples/language", Pos: "tensor.go:13",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 1, 2, 4, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 8, 1, 0, 5, 4, 1, 4, 4, 9, 0, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 8, 1, 0, 5, 4, 9, 2147483592, 0, 16, 2, 1, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 8, 1, 0, 5, 4, 9, 2147483592, 0, 16, 2, 1, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 21, Col: 50},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 22, Col: 50},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 34, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 21, Col: 50},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 22, Col: 50},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 34, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 4096,
-	Host:   quernHostTensorProduct,
-	Plain:  quernPlainTensorProduct,
-})
+var quernTensorProduct = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorProduct", Code: &quernPTX, Host: quernHostTensorProduct, Plain: quernPlainTensorProduct}}
 
 // LaunchTensorProduct runs tensorProduct on the grid g.
 //
@@ -1692,33 +825,7 @@ func LaunchTensorProduct(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[E
 	return l.End()
 }
 
-var quernSimilarities = gpu.NewKernel(compiled.Kernel{
-	Name: "similarities", Package: "quern.dev/examples/language", Pos: "tensor.go:44",
-	Params: []compiled.Param{
-		{Name: "vectors", Kind: compiled.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 50, Col: 22},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 50, Col: 22},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 3},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 50, Col: 22},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 3},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 59, Col: 10},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 512,
-	Host:   quernHostSimilarities,
-	Plain:  quernPlainSimilarities,
-})
+var quernSimilarities = &gpu.Kernel{Declared: compiled.Declaration{Name: "similarities", Code: &quernPTX, Host: quernHostSimilarities, Plain: quernPlainSimilarities}}
 
 // LaunchSimilarities runs similarities on the grid g.
 //
@@ -1735,31 +842,7 @@ func LaunchSimilarities(s *gpu.Stream, g gpu.Grid, vectors *gpu.Buffer[[16]int8]
 	return l.End()
 }
 
-var quernMoments = gpu.NewKernel(compiled.Kernel{
-	Name: "moments", Package: "quern.dev/examples/language", Pos: "tensor.go:68",
-	Params: []compiled.Param{
-		{Name: "samples", Kind: compiled.Slice, Type: "[2][8]quern.dev/kernel.Float16", Size: 32, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 16, 1, 0, 0, 1, 4, 0, 16, 8, 5, 1, 0, 4, 9, -16, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 73, Col: 22},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 73, Col: 22},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 82, Col: 10},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 512,
-	Host:   quernHostMoments,
-	Plain:  quernPlainMoments,
-})
+var quernMoments = &gpu.Kernel{Declared: compiled.Declaration{Name: "moments", Code: &quernPTX, Host: quernHostMoments, Plain: quernPlainMoments}}
 
 // LaunchMoments runs moments on the grid g.
 //
@@ -1776,35 +859,7 @@ func LaunchMoments(s *gpu.Stream, g gpu.Grid, samples *gpu.Buffer[[2][8]kernel.F
 	return l.End()
 }
 
-var quernSmallProduct = gpu.NewKernel(compiled.Kernel{
-	Name: "smallProduct", Package: "quern.dev/examples/language", Pos: "tensor.go:90",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 8, 1, 0, 5, 1, 1, 4, 9, -56, 0, -1, 1, 2, 5, 9, -128}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 95, Col: 31},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 95, Col: 9},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 99, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 94, Col: 9},
-			{Kind: compiled.SliceSite, File: "tensor.go", Line: 95, Col: 31},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 95, Col: 9},
-			{Kind: compiled.IndexSite, File: "tensor.go", Line: 99, Col: 3},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostSmallProduct,
-	Plain: quernPlainSmallProduct,
-})
+var quernSmallProduct = &gpu.Kernel{Declared: compiled.Declaration{Name: "smallProduct", Code: &quernPTX, Host: quernHostSmallProduct, Plain: quernPlainSmallProduct}}
 
 // LaunchSmallProduct runs smallProduct on the grid g.
 //
@@ -1821,28 +876,7 @@ func LaunchSmallProduct(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float32])
 	return l.End()
 }
 
-var quernZoom = gpu.NewKernel(compiled.Kernel{
-	Name: "zoom", Package: "quern.dev/examples/language", Pos: "texture.go:8",
-	Params: []compiled.Param{
-		{Name: "factor", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "image", Kind: compiled.Texture, Type: "float32", Size: 24},
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "texture.go", Line: 15, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "texture.go", Line: 15, Col: 2},
-		}},
-	},
-	Host:  quernHostZoom,
-	Plain: quernPlainZoom,
-})
+var quernZoom = &gpu.Kernel{Declared: compiled.Declaration{Name: "zoom", Code: &quernPTX, Host: quernHostZoom, Plain: quernPlainZoom}}
 
 // LaunchZoom runs zoom on the grid g.
 //
@@ -1860,24 +894,7 @@ func LaunchZoom(s *gpu.Stream, g gpu.Grid, factor float32, image *gpu.Texture2D[
 	return l.End()
 }
 
-var quernEdges = gpu.NewKernel(compiled.Kernel{
-	Name: "edges", Package: "quern.dev/examples/language", Pos: "texture.go:21",
-	Params: []compiled.Param{
-		{Name: "image", Kind: compiled.Texture, Type: "float32", Size: 24},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "texture.go", Line: 24, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "texture.go", Line: 24, Col: 3},
-		}},
-	},
-	Host:  quernHostEdges,
-	Plain: quernPlainEdges,
-})
+var quernEdges = &gpu.Kernel{Declared: compiled.Declaration{Name: "edges", Code: &quernPTX, Host: quernHostEdges, Plain: quernPlainEdges}}
 
 // LaunchEdges runs edges on the grid g.
 //
@@ -1892,21 +909,7 @@ func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *
 	return l.End()
 }
 
-var quernAddHalves = gpu.NewKernel(compiled.Kernel{
-	Name: "addHalves", Package: "quern.dev/examples/language", Pos: "types.go:12",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostAddHalves,
-	Plain: quernPlainAddHalves,
-})
+var quernAddHalves = &gpu.Kernel{Declared: compiled.Declaration{Name: "addHalves", Code: &quernPTX, Host: quernHostAddHalves, Plain: quernPlainAddHalves}}
 
 // LaunchAddHalves runs addHalves on the grid g.
 //
@@ -1921,20 +924,7 @@ func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]
 	return l.End()
 }
 
-var quernNorm = gpu.NewKernel(compiled.Kernel{
-	Name: "norm", Package: "quern.dev/examples/language", Pos: "types.go:21",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Slice, Type: "[64]quern.dev/kernel.BFloat16", Size: 128, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostNorm,
-	Plain: quernPlainNorm,
-})
+var quernNorm = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm", Code: &quernPTX, Host: quernHostNorm, Plain: quernPlainNorm}}
 
 // LaunchNorm runs norm on the grid g.
 //
@@ -1949,21 +939,7 @@ func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16]
 	return l.End()
 }
 
-var quernLimitHalves = gpu.NewKernel(compiled.Kernel{
-	Name: "limitHalves", Package: "quern.dev/examples/language", Pos: "types.go:34",
-	Params: []compiled.Param{
-		{Name: "limit", Kind: compiled.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostLimitHalves,
-	Plain: quernPlainLimitHalves,
-})
+var quernLimitHalves = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitHalves", Code: &quernPTX, Host: quernHostLimitHalves, Plain: quernPlainLimitHalves}}
 
 // LaunchLimitHalves runs limitHalves on the grid g.
 //
@@ -1978,56 +954,9 @@ func LaunchLimitHalves(s *gpu.Stream, g gpu.Grid, limit kernel.Float16, x *gpu.B
 	return l.End()
 }
 
-var quernScaleAny_float32 = gpu.NewKernel(compiled.Kernel{
-	Name: "scaleAny[float32]", Package: "quern.dev/examples/language", Pos: "types.go:55",
-	Entry: "scaleAny_float32",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostScaleAny_float32,
-	Plain: quernPlainScaleAny_float32,
-})
-
-var quernScaleAny_kernel_Float16 = gpu.NewKernel(compiled.Kernel{
-	Name: "scaleAny[kernel.Float16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
-	Entry: "scaleAny_kernel_Float16",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostScaleAny_kernel_Float16,
-	Plain: quernPlainScaleAny_kernel_Float16,
-})
-
-var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(compiled.Kernel{
-	Name: "scaleAny[kernel.BFloat16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
-	Entry: "scaleAny_kernel_BFloat16",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostScaleAny_kernel_BFloat16,
-	Plain: quernPlainScaleAny_kernel_BFloat16,
-})
+var quernScaleAny_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scaleAny[float32]", Code: &quernPTX, Host: quernHostScaleAny_float32, Plain: quernPlainScaleAny_float32}}
+var quernScaleAny_kernel_Float16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scaleAny[kernel.Float16]", Code: &quernPTX, Host: quernHostScaleAny_kernel_Float16, Plain: quernPlainScaleAny_kernel_Float16}}
+var quernScaleAny_kernel_BFloat16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scaleAny[kernel.BFloat16]", Code: &quernPTX, Host: quernHostScaleAny_kernel_BFloat16, Plain: quernPlainScaleAny_kernel_BFloat16}}
 
 // LaunchScaleAny runs scaleAny on the grid g.
 //
@@ -2051,21 +980,7 @@ func LaunchScaleAny[T float32 | kernel.Float16 | kernel.BFloat16](s *gpu.Stream,
 	return l.End()
 }
 
-var quernJulia = gpu.NewKernel(compiled.Kernel{
-	Name: "julia", Package: "quern.dev/examples/language", Pos: "types.go:64",
-	Params: []compiled.Param{
-		{Name: "c", Kind: compiled.Struct, Type: "complex128", Size: 16},
-		{Name: "z", Kind: compiled.Slice, Type: "complex128", Size: 16, ReadOnly: true},
-		{Name: "steps", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostJulia,
-	Plain: quernPlainJulia,
-})
+var quernJulia = &gpu.Kernel{Declared: compiled.Declaration{Name: "julia", Code: &quernPTX, Host: quernHostJulia, Plain: quernPlainJulia}}
 
 // LaunchJulia runs julia on the grid g.
 //
@@ -2081,20 +996,7 @@ func LaunchJulia(s *gpu.Stream, g gpu.Grid, c complex128, z *gpu.Buffer[complex1
 	return l.End()
 }
 
-var quernImpedance = gpu.NewKernel(compiled.Kernel{
-	Name: "impedance", Package: "quern.dev/examples/language", Pos: "types.go:77",
-	Params: []compiled.Param{
-		{Name: "omega", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "z", Kind: compiled.Slice, Type: "complex64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostImpedance,
-	Plain: quernPlainImpedance,
-})
+var quernImpedance = &gpu.Kernel{Declared: compiled.Declaration{Name: "impedance", Code: &quernPTX, Host: quernHostImpedance, Plain: quernPlainImpedance}}
 
 // LaunchImpedance runs impedance on the grid g.
 //
@@ -2109,21 +1011,7 @@ func LaunchImpedance(s *gpu.Stream, g gpu.Grid, omega float32, z *gpu.Buffer[com
 	return l.End()
 }
 
-var quernPush = gpu.NewKernel(compiled.Kernel{
-	Name: "push", Package: "quern.dev/examples/language", Pos: "types.go:86",
-	Params: []compiled.Param{
-		{Name: "dt", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "position", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-		{Name: "velocity", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostPush,
-	Plain: quernPlainPush,
-})
+var quernPush = &gpu.Kernel{Declared: compiled.Declaration{Name: "push", Code: &quernPTX, Host: quernHostPush, Plain: quernPlainPush}}
 
 // LaunchPush runs push on the grid g.
 //
@@ -2139,22 +1027,7 @@ func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.B
 	return l.End()
 }
 
-var quernShade = gpu.NewKernel(compiled.Kernel{
-	Name: "shade", Package: "quern.dev/examples/language", Pos: "types.go:95",
-	Params: []compiled.Param{
-		{Name: "light", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
-		{Name: "normals", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostShade,
-	Plain: quernPlainShade,
-})
+var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code: &quernPTX, Host: quernHostShade, Plain: quernPlainShade}}
 
 // LaunchShade runs shade on the grid g.
 //
@@ -2170,20 +1043,7 @@ func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals 
 	return l.End()
 }
 
-var quernWidest = gpu.NewKernel(compiled.Kernel{
-	Name: "widest", Package: "quern.dev/examples/language", Pos: "types.go:116",
-	Params: []compiled.Param{
-		{Name: "rows", Kind: compiled.Slice, Type: "[4]quern.dev/examples/language.sample", Size: 96, Layout: "[4]struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/examples/language.sample", Size: 24, Layout: "struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostWidest,
-	Plain: quernPlainWidest,
-})
+var quernWidest = &gpu.Kernel{Declared: compiled.Declaration{Name: "widest", Code: &quernPTX, Host: quernHostWidest, Plain: quernPlainWidest}}
 
 // LaunchWidest runs widest on the grid g.
 //
@@ -2198,27 +1058,7 @@ func LaunchWidest(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[4]sample], out *g
 	return l.End()
 }
 
-var quernFilter = gpu.NewKernel(compiled.Kernel{
-	Name: "filter", Package: "quern.dev/examples/language", Pos: "types.go:148",
-	Params: []compiled.Param{
-		{Name: "radius", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "types.go", Line: 155, Col: 10},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "types.go", Line: 155, Col: 10},
-			{Kind: compiled.IndexSite, File: "types.go", Line: 155, Col: 22},
-		}},
-	},
-	Host:  quernHostFilter,
-	Plain: quernPlainFilter,
-})
+var quernFilter = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter", Code: &quernPTX, Host: quernHostFilter, Plain: quernPlainFilter}}
 
 // LaunchFilter runs filter on the grid g.
 //
@@ -2234,28 +1074,7 @@ func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[flo
 	return l.End()
 }
 
-var quernWarpSums = gpu.NewKernel(compiled.Kernel{
-	Name: "warpSums", Package: "quern.dev/examples/language", Pos: "warp.go:12",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "all", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "upTo", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 3},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 11},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 3},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 20, Col: 11},
-		}},
-	},
-	Host:  quernHostWarpSums,
-	Plain: quernPlainWarpSums,
-})
+var quernWarpSums = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpSums", Code: &quernPTX, Host: quernHostWarpSums, Plain: quernPlainWarpSums}}
 
 // LaunchWarpSums runs warpSums on the grid g.
 //
@@ -2271,27 +1090,7 @@ func LaunchWarpSums(s *gpu.Stream, g gpu.Grid, x, all, upTo *gpu.Buffer[float32]
 	return l.End()
 }
 
-var quernBlockSum = gpu.NewKernel(compiled.Kernel{
-	Name: "blockSum", Package: "quern.dev/examples/language", Pos: "warp.go:28",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "sum", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 46, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 46, Col: 22},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 32,
-	Host:   quernHostBlockSum,
-	Plain:  quernPlainBlockSum,
-})
+var quernBlockSum = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockSum", Code: &quernPTX, Host: quernHostBlockSum, Plain: quernPlainBlockSum}}
 
 // LaunchBlockSum runs blockSum on the grid g.
 //
@@ -2307,30 +1106,7 @@ func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) erro
 	return l.End()
 }
 
-var quernCompact = gpu.NewKernel(compiled.Kernel{
-	Name: "compact", Package: "quern.dev/examples/language", Pos: "warp.go:55",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "count", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 66, Col: 3},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 61, Col: 28},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 66, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 61, Col: 28},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 66, Col: 3},
-		}},
-	},
-	Host:  quernHostCompact,
-	Plain: quernPlainCompact,
-})
+var quernCompact = &gpu.Kernel{Declared: compiled.Declaration{Name: "compact", Code: &quernPTX, Host: quernHostCompact, Plain: quernPlainCompact}}
 
 // LaunchCompact runs compact on the grid g.
 //
@@ -2347,38 +1123,7 @@ func LaunchCompact(s *gpu.Stream, g gpu.Grid, x, out, count *gpu.Buffer[int32]) 
 	return l.End()
 }
 
-var quernShuffles = gpu.NewKernel(compiled.Kernel{
-	Name: "shuffles", Package: "quern.dev/examples/language", Pos: "warp.go:73",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -160}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 74, Col: 10},
-			{Kind: compiled.SliceSite, File: "warp.go", Line: 74, Col: 28},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 75, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 76, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 77, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 78, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 79, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 74, Col: 10},
-			{Kind: compiled.SliceSite, File: "warp.go", Line: 74, Col: 28},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 75, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 76, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 77, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 78, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 79, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostShuffles,
-	Plain: quernPlainShuffles,
-})
+var quernShuffles = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffles", Code: &quernPTX, Host: quernHostShuffles, Plain: quernPlainShuffles}}
 
 // LaunchShuffles runs shuffles on the grid g.
 //
@@ -2393,34 +1138,7 @@ func LaunchShuffles(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error 
 	return l.End()
 }
 
-var quernAgreements = gpu.NewKernel(compiled.Kernel{
-	Name: "agreements", Package: "quern.dev/examples/language", Pos: "warp.go:86",
-	Params: []compiled.Param{
-		{Name: "keys", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "count", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "single", Kind: compiled.Slice, Type: "bool", Size: 1},
-		{Name: "zero", Kind: compiled.Slice, Type: "bool", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0, 0, 64, 2, 0, 5, 1, 1, 4, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0, 0, 64, 2, 0, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 55},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 89, Col: 5},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 90, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 55},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 88, Col: 2},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 89, Col: 5},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 90, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Host:  quernHostAgreements,
-	Plain: quernPlainAgreements,
-})
+var quernAgreements = &gpu.Kernel{Declared: compiled.Declaration{Name: "agreements", Code: &quernPTX, Host: quernHostAgreements, Plain: quernPlainAgreements}}
 
 // LaunchAgreements runs agreements on the grid g.
 //
@@ -2438,38 +1156,7 @@ func LaunchAgreements(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32], count
 	return l.End()
 }
 
-var quernBounds = gpu.NewKernel(compiled.Kernel{
-	Name: "bounds", Package: "quern.dev/examples/language", Pos: "warp.go:96",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -6, 10, 1, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 97, Col: 7},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 3},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 11},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 19},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 27},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 35},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 43},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 97, Col: 7},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 3},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 11},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 19},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 27},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 35},
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 102, Col: 43},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Host:  quernHostBounds,
-	Plain: quernPlainBounds,
-})
+var quernBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "bounds", Code: &quernPTX, Host: quernHostBounds, Plain: quernPlainBounds}}
 
 // LaunchBounds runs bounds on the grid g.
 //
@@ -2484,26 +1171,7 @@ func LaunchBounds(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) error {
 	return l.End()
 }
 
-var quernReversed = gpu.NewKernel(compiled.Kernel{
-	Name: "reversed", Package: "quern.dev/examples/language", Pos: "warp.go:109",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "int32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 112, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "warp.go", Line: 112, Col: 24},
-		}},
-	},
-	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 512,
-	Host:   quernHostReversed,
-	Plain:  quernPlainReversed,
-})
+var quernReversed = &gpu.Kernel{Declared: compiled.Declaration{Name: "reversed", Code: &quernPTX, Host: quernHostReversed, Plain: quernPlainReversed}}
 
 // LaunchReversed runs reversed on the grid g.
 //
@@ -2517,48 +1185,7 @@ func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-var quernSummariseActor = gpu.NewKernel(compiled.Kernel{
-	Name: "summariseActor", Package: "quern.dev/examples/language", Pos: "actor.go:24",
-	Handler: "summarise",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/examples/language.summary", Size: 16, Layout: "struct{Sum float64; Count int}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/form.go", Line: 112, Col: 27},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 136,
-	Host:   ring.Loop(quernHostSummarise),
-	Plain:  ring.Loop(quernPlainSummarise),
-})
+var quernSummariseActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "summariseActor", Code: &quernPTX, Host: ring.Loop(quernHostSummarise), Plain: ring.Loop(quernPlainSummarise)}}
 
 var quernSummariseProgram = &ring.Program{Name: "summarise", Kernel: quernSummariseActor, Threads: 64}
 
@@ -2570,295 +1197,20 @@ func SpawnSummarise(ctx context.Context, rt *ring.Runtime, o ring.Options) (*rin
 	return ring.Spawn[summary, samples, summary](ctx, rt, quernSummariseProgram, o)
 }
 
-var quernLongerReduceParts = gpu.NewKernel(compiled.Kernel{
-	Name: "longerReduceParts", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 4, 1, 0, 5, 9, 2147483392, 0, 4, 2, 0, 1, 0, 5, 5, 0, 4, 1, 0, 5, 4, 9, 2147483647, 0, 4, 1, 0, 5, 0, 256, 7, 9, 2147483616, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 64,
-	Host:   quernHostLongerReduceParts,
-})
+var quernLongerReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceParts", Code: &quernPTX, Host: quernHostLongerReduceParts}}
+var quernLongerReduceRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceRows", Code: &quernPTX, Host: quernHostLongerReduceRows}}
+var quernLongerReduceColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceColumns", Code: &quernPTX, Host: quernHostLongerReduceColumns}}
+var quernLongerReduceSegments = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceSegments", Code: &quernPTX, Host: quernHostLongerReduceSegments}}
+var quernLongerScanRuns = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerScanRuns", Code: &quernPTX}}
+var quernLongerRunScanParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerRunScanParts", Code: &quernPTX, Host: quernHostLongerRunScanParts}}
+var quernLongerScanTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerScanTiles", Code: &quernPTX}}
+var quernLongerTotalParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerTotalParts", Code: &quernPTX, Host: quernHostLongerTotalParts}}
+var quernLongerPrefixParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerPrefixParts", Code: &quernPTX, Host: quernHostLongerPrefixParts}}
+var quernLongerScanParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerScanParts", Code: &quernPTX, Host: quernHostLongerScanParts}}
+var quernLongerScanRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerScanRows", Code: &quernPTX}}
+var quernLongerScanLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerScanLines", Code: &quernPTX, Host: quernHostLongerScanLines}}
 
-var quernLongerReduceRows = gpu.NewKernel(compiled.Kernel{
-	Name: "longerReduceRows", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "parts", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "group", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 0, 256, 2, 0, 1, 2, 5, 5, 3, 0, 2, 1, 2, 5, 4, 9, 2147483647, 0, 191, 1, 0, 5, 0, 64, 2, 0, 1, 0, 5, 5, 3, 9, 2147483455, 1, 1, 1, 2, 5, 0, 256, 2, 0, 1, 2, 5, 5, 3, 0, 2, 1, 2, 5, 4, 0, 0, 7, 0, 256, 2, 0, 1, 0, 5, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 1, 1, 1, 2, 5, 0, 256, 2, 0, 1, 2, 5, 5, 3, 0, 2, 1, 2, 5, 4, 0, 0, 7, 3, 0, 256, 2, 0, 1, 0, 5, 5, 3, 1, 0, 4, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 86, Col: 19},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.ShiftSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 86, Col: 19},
-		}},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostLongerReduceRows,
-})
-
-var quernLongerReduceColumns = gpu.NewKernel(compiled.Kernel{
-	Name: "longerReduceColumns", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 1, 1, 2, 5, 1, 2, 4, 9, 2147483646, 2, 1, 1, 2, 5, 9, 2147483647, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Host: quernHostLongerReduceColumns,
-})
-
-var quernLongerReduceSegments = gpu.NewKernel(compiled.Kernel{
-	Name: "longerReduceSegments", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "group", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "empty", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "ends", Kind: compiled.Slice, Type: "int32", Size: 4, ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 1, 0, 9, 1, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 157, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/reduce.go", Line: 157, Col: 24},
-		}},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Host:  quernHostLongerReduceSegments,
-})
-
-var quernLongerScanRuns = gpu.NewKernel(compiled.Kernel{
-	Name: "longerScanRuns", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "reduce", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "exclusive", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "first", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "heads", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "status", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 10, 3, 0, 4, 10, 3, 0, 4, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 400,
-})
-
-var quernLongerRunScanParts = gpu.NewKernel(compiled.Kernel{
-	Name: "longerRunScanParts", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "launch", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "reduce", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "exclusive", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "first", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "heads", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "counts", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "sums", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 314, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 316, Col: 36},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 323, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 325, Col: 30},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 330, Col: 6},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 333, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 335, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 337, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/runs.go", Line: 342, Col: 3},
-		}},
-	},
-	Host: quernHostLongerRunScanParts,
-})
-
-var quernLongerScanTiles = gpu.NewKernel(compiled.Kernel{
-	Name: "longerScanTiles", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "exclusive", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "first", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "status", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 272,
-})
-
-var quernLongerTotalParts = gpu.NewKernel(compiled.Kernel{
-	Name: "longerTotalParts", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "before", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 17},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 33},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 56},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 232, Col: 81},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 21},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 27},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 33},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 233, Col: 39},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 33},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 52},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 71},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 235, Col: 90},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 246, Col: 10},
-		}},
-	},
-	Host: quernHostLongerTotalParts,
-})
-
-var quernLongerPrefixParts = gpu.NewKernel(compiled.Kernel{
-	Name: "longerPrefixParts", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "start", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "first", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "before", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide"},
-	},
-	Host: quernHostLongerPrefixParts,
-})
-
-var quernLongerScanParts = gpu.NewKernel(compiled.Kernel{
-	Name: "longerScanParts", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "exclusive", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "part", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "before", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 17},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 33},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 56},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 280, Col: 81},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 17},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 34},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 58},
-			{Kind: compiled.SliceSite, File: "quern.dev/algo/internal/template/scan.go", Line: 281, Col: 84},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 23},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 35},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 285, Col: 41},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 11},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 286, Col: 23},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 33},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 52},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 71},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 292, Col: 90},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 4},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 10},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 293, Col: 22},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 305, Col: 10},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 306, Col: 4},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 310, Col: 9},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 312, Col: 5},
-			{Kind: compiled.IndexSite, File: "quern.dev/algo/internal/template/scan.go", Line: 316, Col: 5},
-		}},
-	},
-	Host: quernHostLongerScanParts,
-})
-
-var quernLongerScanRows = gpu.NewKernel(compiled.Kernel{
-	Name: "longerScanRows", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "exclusive", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "first", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 3, 9, 2147483616, 0, 8, 2, 0, 1, 3, 5, 5, 9, 2147483648, 0, 8, 2, 0, 1, 3, 5, 5, 1, 3, 4, 9, 2147483647, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-})
-
-var quernLongerScanLines = gpu.NewKernel(compiled.Kernel{
-	Name: "longerScanLines", Package: "quern.dev/examples/language", Pos: "operators.go:12",
-	Params: []compiled.Param{
-		{Name: "exclusive", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "start", Kind: compiled.Scalar, Type: "bool", Size: 1},
-		{Name: "first", Kind: compiled.Struct, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "inner", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 0, 0, 1, 4, 4, 9, 0, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 3, 2, 0, 5, 1, 3, 5, 3, 1, 3, 4, 9, 2147483648, 1, 4, 9, 1, 10, 5, 0, 8, 10, 5, 0, 8, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/scan.go", Line: 359, Col: 16},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.DivideSite, File: "quern.dev/algo/internal/template/scan.go", Line: 359, Col: 16},
-		}},
-	},
-	Host: quernHostLongerScanLines,
-})
-
-var quernOpLonger = algo.CombineKernels{
-	ReduceParts:    quernLongerReduceParts,
-	ReduceRows:     quernLongerReduceRows,
-	ReduceColumns:  quernLongerReduceColumns,
-	ReduceSegments: quernLongerReduceSegments,
-	ScanRuns:       quernLongerScanRuns,
-	RunScanParts:   quernLongerRunScanParts,
-	ScanTiles:      quernLongerScanTiles,
-	TotalParts:     quernLongerTotalParts,
-	PrefixParts:    quernLongerPrefixParts,
-	ScanParts:      quernLongerScanParts,
-	ScanRows:       quernLongerScanRows,
-	ScanLines:      quernLongerScanLines,
-}
+var quernOpLonger = algo.CombineKernels{ReduceParts: quernLongerReduceParts, ReduceRows: quernLongerReduceRows, ReduceColumns: quernLongerReduceColumns, ReduceSegments: quernLongerReduceSegments, ScanRuns: quernLongerScanRuns, RunScanParts: quernLongerRunScanParts, ScanTiles: quernLongerScanTiles, TotalParts: quernLongerTotalParts, PrefixParts: quernLongerPrefixParts, ScanParts: quernLongerScanParts, ScanRows: quernLongerScanRows, ScanLines: quernLongerScanLines}
 
 // OpLonger is longer as an operator.
 //
@@ -2890,7 +1242,7 @@ func quernHostDots(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, width int) {
+func quernRow1Dots(r *host2.Run, base int, out []uint32, a []uint32, b []uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -2902,11 +1254,9 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, width int) {
 			row3 := out[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line assembly.go:21
-				t1 := row[threadX]
+				/*line assembly.go:21*/ t1 := row[threadX]
 				t2 := row2[threadX]
-//line assembly.go:21
-				sum := dot4(t1, t2, 0)
+				/*line assembly.go:21*/ sum := dot4(t1, t2, 0)
 				row3[threadX] = sum
 			}
 			return
@@ -2915,20 +1265,15 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line assembly.go:20
-		if i < len(out) {
+		/*line assembly.go:20*/ if i < len(out) {
 			t1 := a[i]
-//line assembly.go:21
-			t2 := b[i]
-//line assembly.go:21
-			sum := dot4(t1, t2, 0)
-//line assembly.go:21
-			out[i] = sum
+			/*line assembly.go:21*/ t2 := b[i]
+			/*line assembly.go:21*/ sum := dot4(t1, t2, 0)
+			/*line assembly.go:21*/ out[i] = sum
 		}
-	}
+	} /*line quern_gen.go:1274:1*/
 }
 
-//line quern_gen.go:2932:1
 func quernPlainAdler(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_adler(t_, v0, v1, v2) })
@@ -2954,7 +1299,7 @@ func quernHostAdler(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, width2 int) {
+func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width int, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(sums)-base, width2)
 		if count <= 0 {
@@ -2970,62 +1315,37 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 //line basics.go:18
 				var a uint32 = 1
 				var b uint32
-//line basics.go:19
-				t3 := data[t1:t2]
-//line basics.go:20:10000
-				for i := 0; i < len(t3); i++ {
-//line basics.go:19
-					v := t3[i]
-//line basics.go:20:10000
-					a = (a + uint32(v)) % 65521
-//line basics.go:21:10000
-					b = (b + a) % 65521
-//line basics.go:22:10000
+				/*line basics.go:19*/ t3 := data[t1:t2]
+				/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
+					/*line basics.go:19*/ v := t3[i]
+					/*line basics.go:20:10000*/ a = (a + uint32(v)) % 65521
+					/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1322:1*/
 				}
-//line basics.go:23:10000
-				row2[threadX] = b<<16 | a
-//line basics.go:24:10000
+				/*line basics.go:23:10000*/ row2[threadX] = b<<16 | a /*line quern_gen.go:1324:1*/
 			}
-//line basics.go:25:10000
-			return
-//line basics.go:26:10000
+			/*line basics.go:25:10000*/ return /*line quern_gen.go:1326:1*/
 		}
-//line basics.go:27:10000
 	}
-//line basics.go:28:10000
-	for threadX := range width2 {
-//line basics.go:29:10000
-		r.ThreadIdx.X = threadX
-//line basics.go:30
-		row := base + threadX
+	/*line basics.go:28:10000*/ for threadX := range width2 {
+		/*line basics.go:29:10000*/ r.ThreadIdx.X = threadX
+		/*line basics.go:30*/ row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
-//line basics.go:15
-		if row >= len(sums) {
+		/*line basics.go:15*/ if row >= len(sums) {
 			continue
 		}
 		var a uint32 = 1
 		var b uint32
-//line basics.go:19
-		t3 := data[t1:t2]
-//line basics.go:20:10000
-		for i := 0; i < len(t3); i++ {
-//line basics.go:19
-			v := t3[i]
-//line basics.go:20:10000
-			a = (a + uint32(v)) % 65521
-//line basics.go:21:10000
-			b = (b + a) % 65521
-//line basics.go:22:10000
+		/*line basics.go:19*/ t3 := data[t1:t2]
+		/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
+			/*line basics.go:19*/ v := t3[i]
+			/*line basics.go:20:10000*/ a = (a + uint32(v)) % 65521
+			/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1343:1*/
 		}
-//line basics.go:23:10000
-		sums[row] = b<<16 | a
-//line basics.go:24:10000
+		/*line basics.go:23:10000*/ sums[row] = b<<16 | a /*line quern_gen.go:1345:1*/
 	}
-//line basics.go:25:10000
 }
 
-//line quern_gen.go:3029:1
 func quernPlainPopulation(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_population(t_, v0, v1, v2) })
@@ -3051,7 +1371,7 @@ func quernHostPopulation(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest []int, width int) {
+func quernRow1Population(r *host2.Run, base int, words []uint64, ones []int, highest []int, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(words)-base, width)
 		if count <= 0 {
@@ -3062,10 +1382,8 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 			row2 := highest[base:][:count]
 			row3 := words[base:][:count]
 			for threadX := range count {
-//line basics.go:31
-				_ = row[threadX]
-//line basics.go:31
-				_ = row2[threadX]
+				/*line basics.go:31*/ _ = row[threadX]
+				/*line basics.go:31*/ _ = row2[threadX]
 				t5 := bits.OnesCount64(row3[threadX])
 				t6 := 64 - bits.LeadingZeros64(row3[threadX]) - 1
 				row[threadX] = t5
@@ -3077,24 +1395,17 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line basics.go:30
-		if i < len(words) {
+		/*line basics.go:30*/ if i < len(words) {
 			_ = ones[i]
-//line basics.go:31
-			_ = highest[i]
-//line basics.go:31
-			t5 := bits.OnesCount64(words[i])
-//line basics.go:31
-			t6 := 64 - bits.LeadingZeros64(words[i]) - 1
-//line basics.go:31
-			ones[i] = t5
-//line basics.go:31
-			highest[i] = t6
+			/*line basics.go:31*/ _ = highest[i]
+			/*line basics.go:31*/ t5 := bits.OnesCount64(words[i])
+			/*line basics.go:31*/ t6 := 64 - bits.LeadingZeros64(words[i]) - 1
+			/*line basics.go:31*/ ones[i] = t5
+			/*line basics.go:31*/ highest[i] = t6
 		}
-	}
+	} /*line quern_gen.go:1406:1*/
 }
 
-//line quern_gen.go:3098:1
 func quernPlainMidpoints(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_midpoints(t_, v0, v1, v2) })
@@ -3120,7 +1431,7 @@ func quernHostMidpoints(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, width int) {
+func quernRow1Midpoints(r *host2.Run, base int, middle []float64, a []float64, b []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(middle)-base, width)
 		if count <= 0 {
@@ -3131,8 +1442,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, width in
 			row2 := a[base:][:count]
 			row3 := b[base:][:count]
 			for threadX := range count {
-//line basics.go:40
-				row[threadX] = float64(0.5*row2[threadX]) + float64(0.5*row3[threadX])
+				/*line basics.go:40*/ row[threadX] = float64(0.5*row2[threadX]) + float64(0.5*row3[threadX])
 			}
 			return
 		}
@@ -3140,14 +1450,12 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, width in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line basics.go:39
-		if i < len(middle) {
+		/*line basics.go:39*/ if i < len(middle) {
 			middle[i] = float64(0.5*a[i]) + float64(0.5*b[i])
 		}
-	}
+	} /*line quern_gen.go:1456:1*/
 }
 
-//line quern_gen.go:3151:1
 func quernPlainReverseBlocks(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reverseBlocks(t_, v0) })
@@ -3184,23 +1492,20 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		if count <= 256 && base >= 0 && count <= len(x)-base {
 			row := tile[:count]
 			row2 := x[base:][:count]
-//line basics.go:52
-			copy(row, row2)
+			/*line basics.go:52*/ copy(row, row2)
 			return
 		}
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line basics.go:51
-		if i < len(x) {
+		/*line basics.go:51*/ if i < len(x) {
 			tile[threadX] = x[i]
 		}
-	}
+	} /*line quern_gen.go:1505:1*/
 }
 
 //go:noinline
-//line quern_gen.go:3204:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(x)-base, 256)
@@ -3211,8 +1516,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 			row3 := x[base:][:count2]
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
-//line basics.go:56
-				row3[threadX] = tile[255-threadX]
+				/*line basics.go:56*/ row3[threadX] = tile[255-threadX]
 			}
 			return
 		}
@@ -3220,14 +1524,12 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line basics.go:55
-		if i < len(x) {
+		/*line basics.go:55*/ if i < len(x) {
 			x[i] = tile[255-threadX]
 		}
-	}
+	} /*line quern_gen.go:1530:1*/
 }
 
-//line quern_gen.go:3231:1
 func quernPlainDiffuse(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
@@ -3247,75 +1549,49 @@ func quernHostDiffuse(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-//line cluster.go:10
-		i = 0
+		/*line cluster.go:10*/ i = 0
 		for ; i < steps; i++ {
 			if r.Halted() {
-//line cluster.go:10
-				r.Halt()
+				/*line cluster.go:10*/ r.Halt()
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line cluster.go:15:20000
-					quernRow1Diffuse(r, base, size, n, y, x, dimX)
-//line cluster.go:16:20000
+					/*line cluster.go:15:20000*/ quernRow1Diffuse(r, base, size, n, y, x, dimX) /*line quern_gen.go:1560:1*/
 				}
-//line cluster.go:17:20000
 			}
-//line cluster.go:14
-			r.SyncGrid()
-//line cluster.go:15:20000
-			for threadZ := range dimZ {
-//line cluster.go:16:20000
-				for threadY := range dimY {
-//line cluster.go:17:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line cluster.go:18:20000
-					quernRow2Diffuse(r, base, size, n, x, y, dimX)
-//line cluster.go:19:20000
+			/*line cluster.go:14*/ r.SyncGrid()
+			/*line cluster.go:15:20000*/ for threadZ := range dimZ {
+				/*line cluster.go:16:20000*/ for threadY := range dimY {
+					/*line cluster.go:17:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line cluster.go:18:20000*/ quernRow2Diffuse(r, base, size, n, x, y, dimX) /*line quern_gen.go:1567:1*/
 				}
-//line cluster.go:20:20000
 			}
-//line cluster.go:18:20000
-			r.SyncGrid()
-//line cluster.go:19:20000
+			/*line cluster.go:18:20000*/ r.SyncGrid() /*line quern_gen.go:1570:1*/
 		}
-//line cluster.go:20:20000
 	}
-//line cluster.go:21:20000
 }
 
 //go:noinline
-//line quern_gen.go:3291:1
-func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
+func quernRow1Diffuse(r *host2.Run, base int, size int, n int, y []float32, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line cluster.go:11
-		for i2 := base + threadX; i2 < n; i2 += size {
+		/*line cluster.go:11*/ for i2 := base + threadX; i2 < n; i2 += size {
 			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
 		}
-	}
-//line cluster.go:15:20000
+	} /*line quern_gen.go:1582:1*/
 }
 
 //go:noinline
-//line quern_gen.go:3304:1
-func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
+func quernRow2Diffuse(r *host2.Run, base int, size int, n int, x []float32, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line cluster.go:15:20000
-		for i3 := base + threadX; i3 < n; i3 += size {
-//line cluster.go:16:20000
-			x[i3] = y[i3]
-//line cluster.go:17:20000
+		/*line cluster.go:15:20000*/ for i3 := base + threadX; i3 < n; i3 += size {
+			/*line cluster.go:16:20000*/ x[i3] = y[i3] /*line quern_gen.go:1590:1*/
 		}
-//line cluster.go:18:20000
 	}
-//line cluster.go:19:20000
 }
 
-//line quern_gen.go:3319:1
 func quernPlainClusterHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
@@ -3346,80 +1622,46 @@ func quernHostClusterHistogram(r *host2.Run) {
 				quernRow1ClusterHistogram(r, half)
 			}
 		}
-//line cluster.go:29:20000
-		r.SyncCluster()
-//line cluster.go:30:20000
-		iFirst = blockX * 128
-//line cluster.go:31:20000
-		for ; 0 < size && size < 1099511627776 && 0 <= len(data) && iFirst < size2; iFirst += size3 {
-//line cluster.go:32:20000
-			at = iFirst
-//line cluster.go:33:20000
-			at2 = iFirst + size4
-//line cluster.go:34:20000
-			at3 = iFirst + size5
-//line cluster.go:35:20000
-			at4 = iFirst + size6
-//line cluster.go:36:20000
-			for threadZ := range 1 {
-//line cluster.go:37:20000
-				for threadY := range 1 {
-//line cluster.go:38:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line cluster.go:39:20000
-					quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4)
-//line cluster.go:40:20000
-				}
-//line cluster.go:41:20000
-			}
-//line cluster.go:42:20000
-		}
-//line cluster.go:43:20000
-		iFirst2 = max(iFirst, blockX*128)
-//line cluster.go:44:20000
-		for ; iFirst2 < len(data); iFirst2 += size {
-//line cluster.go:45:20000
-			for threadZ := range 1 {
-//line cluster.go:46:20000
-				for threadY := range 1 {
-//line cluster.go:47:20000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line cluster.go:48
-					quernRow3ClusterHistogram(r, iFirst2, data, half)
+		/*line cluster.go:29:20000*/ r.SyncCluster()
+		/*line cluster.go:30:20000*/ iFirst = blockX * 128
+		/*line cluster.go:31:20000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(data) && iFirst < size2; iFirst += size3 {
+			/*line cluster.go:32:20000*/ at = iFirst
+			/*line cluster.go:33:20000*/ at2 = iFirst + size4
+			/*line cluster.go:34:20000*/ at3 = iFirst + size5
+			/*line cluster.go:35:20000*/ at4 = iFirst + size6
+			/*line cluster.go:36:20000*/ for threadZ := range 1 {
+				/*line cluster.go:37:20000*/ for threadY := range 1 {
+					/*line cluster.go:38:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line cluster.go:39:20000*/ quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4) /*line quern_gen.go:1635:1*/
 				}
 			}
-//line cluster.go:51:20000
 		}
-//line cluster.go:34:20000
-		r.SyncCluster()
-//line cluster.go:35:20000
-		for threadZ := range 1 {
-//line cluster.go:36:20000
-			for threadY := range 1 {
-//line cluster.go:37:20000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line cluster.go:38:20000
-				quernRow4ClusterHistogram(r, base, counts, half)
-//line cluster.go:39:20000
+		/*line cluster.go:43:20000*/ iFirst2 = max(iFirst, blockX*128)
+		/*line cluster.go:44:20000*/ for ; iFirst2 < len(data); iFirst2 += size {
+			/*line cluster.go:45:20000*/ for threadZ := range 1 {
+				/*line cluster.go:46:20000*/ for threadY := range 1 {
+					/*line cluster.go:47:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line cluster.go:48*/ quernRow3ClusterHistogram(r, iFirst2, data, half)
+				}
+			} /*line quern_gen.go:1646:1*/
+		}
+		/*line cluster.go:34:20000*/ r.SyncCluster()
+		/*line cluster.go:35:20000*/ for threadZ := range 1 {
+			/*line cluster.go:36:20000*/ for threadY := range 1 {
+				/*line cluster.go:37:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line cluster.go:38:20000*/ quernRow4ClusterHistogram(r, base, counts, half) /*line quern_gen.go:1652:1*/
 			}
-//line cluster.go:40:20000
 		}
-//line cluster.go:41:20000
 	}
-//line cluster.go:42:20000
 }
 
 //go:noinline
-//line quern_gen.go:3414:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
-//line cluster.go:28:20000
-	clear(half[0:128])
-//line cluster.go:29:20000
+	/*line cluster.go:28:20000*/ clear(half[0:128]) /*line quern_gen.go:1660:1*/
 }
 
 //go:noinline
-//line quern_gen.go:3422:1
-func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]int32, at2, at3, at4 int) {
+func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]int32, at2 int, at3 int, at4 int) {
 	if at >= 0 && 128 <= len(data)-at && at2 >= 0 && 128 <= len(data)-at2 && at3 >= 0 && 128 <= len(data)-at3 && at4 >= 0 && 128 <= len(data)-at4 {
 		row := (*[128]uint8)(data[at:])
 		row2 := (*[128]uint8)(data[at2:])
@@ -3427,71 +1669,39 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 		row4 := (*[128]uint8)(data[at4:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
-//line cluster.go:31:20000
-			bin := int(row[threadX])
-//line cluster.go:32:20000
-			t2 := host2.ClusterShared(r, half, bin/128)
-//line cluster.go:32:20000
-			atomic.AddInt32(&t2[bin%128], 1)
-//line cluster.go:31:20000
-			bin2 := int(row2[threadX])
-//line cluster.go:32:20000
-			t22 := host2.ClusterShared(r, half, bin2/128)
-//line cluster.go:32:20000
-			atomic.AddInt32(&t22[bin2%128], 1)
-//line cluster.go:31:20000
-			bin3 := int(row3[threadX])
-//line cluster.go:32:20000
-			t23 := host2.ClusterShared(r, half, bin3/128)
-//line cluster.go:32:20000
-			atomic.AddInt32(&t23[bin3%128], 1)
-//line cluster.go:31:20000
-			bin4 := int(row4[threadX])
-//line cluster.go:32:20000
-			t24 := host2.ClusterShared(r, half, bin4/128)
-//line cluster.go:32:20000
-			atomic.AddInt32(&t24[bin4%128], 1)
-//line cluster.go:33:20000
+			/*line cluster.go:31:20000*/ bin := int(row[threadX])
+			/*line cluster.go:32:20000*/ t2 := host2.ClusterShared(r, half, bin/128)
+			/*line cluster.go:32:20000*/ atomic.AddInt32(&t2[bin%128], 1)
+			/*line cluster.go:31:20000*/ bin2 := int(row2[threadX])
+			/*line cluster.go:32:20000*/ t22 := host2.ClusterShared(r, half, bin2/128)
+			/*line cluster.go:32:20000*/ atomic.AddInt32(&t22[bin2%128], 1)
+			/*line cluster.go:31:20000*/ bin3 := int(row3[threadX])
+			/*line cluster.go:32:20000*/ t23 := host2.ClusterShared(r, half, bin3/128)
+			/*line cluster.go:32:20000*/ atomic.AddInt32(&t23[bin3%128], 1)
+			/*line cluster.go:31:20000*/ bin4 := int(row4[threadX])
+			/*line cluster.go:32:20000*/ t24 := host2.ClusterShared(r, half, bin4/128)
+			/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1683:1*/
 		}
-//line cluster.go:34:20000
-		return
-//line cluster.go:35:20000
+		/*line cluster.go:34:20000*/ return /*line quern_gen.go:1685:1*/
 	}
-//line cluster.go:36:20000
-	for threadX := range 128 {
-//line cluster.go:37:20000
-		r.ThreadIdx.X = threadX
-//line cluster.go:31:20000
-		bin := int(data[at+threadX])
-//line cluster.go:32:20000
-		t2 := host2.ClusterShared(r, half, bin/128)
-//line cluster.go:32:20000
-		atomic.AddInt32(&t2[bin%128], 1)
-//line cluster.go:31:20000
-		bin2 := int(data[at2+threadX])
-//line cluster.go:32:20000
-		t22 := host2.ClusterShared(r, half, bin2/128)
-//line cluster.go:32:20000
-		atomic.AddInt32(&t22[bin2%128], 1)
-//line cluster.go:31:20000
-		bin3 := int(data[at3+threadX])
-//line cluster.go:32:20000
-		t23 := host2.ClusterShared(r, half, bin3/128)
-//line cluster.go:32:20000
-		atomic.AddInt32(&t23[bin3%128], 1)
-//line cluster.go:31:20000
-		bin4 := int(data[at4+threadX])
-//line cluster.go:32:20000
-		t24 := host2.ClusterShared(r, half, bin4/128)
-//line cluster.go:32:20000
-		atomic.AddInt32(&t24[bin4%128], 1)
-//line cluster.go:33:20000
+	/*line cluster.go:36:20000*/ for threadX := range 128 {
+		/*line cluster.go:37:20000*/ r.ThreadIdx.X = threadX
+		/*line cluster.go:31:20000*/ bin := int(data[at+threadX])
+		/*line cluster.go:32:20000*/ t2 := host2.ClusterShared(r, half, bin/128)
+		/*line cluster.go:32:20000*/ atomic.AddInt32(&t2[bin%128], 1)
+		/*line cluster.go:31:20000*/ bin2 := int(data[at2+threadX])
+		/*line cluster.go:32:20000*/ t22 := host2.ClusterShared(r, half, bin2/128)
+		/*line cluster.go:32:20000*/ atomic.AddInt32(&t22[bin2%128], 1)
+		/*line cluster.go:31:20000*/ bin3 := int(data[at3+threadX])
+		/*line cluster.go:32:20000*/ t23 := host2.ClusterShared(r, half, bin3/128)
+		/*line cluster.go:32:20000*/ atomic.AddInt32(&t23[bin3%128], 1)
+		/*line cluster.go:31:20000*/ bin4 := int(data[at4+threadX])
+		/*line cluster.go:32:20000*/ t24 := host2.ClusterShared(r, half, bin4/128)
+		/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1700:1*/
 	}
-//line cluster.go:34:20000
 }
 
 //go:noinline
-//line quern_gen.go:3495:1
 func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[128]int32) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count3 := min(len(data)-iFirst2, 128)
@@ -3502,62 +1712,41 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 			row5 := data[iFirst2:][:count3]
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
-//line cluster.go:31:20000
-				bin5 := int(row5[threadX])
-//line cluster.go:32:20000
-				t25 := host2.ClusterShared(r, half, bin5/128)
-//line cluster.go:32:20000
-				atomic.AddInt32(&t25[bin5%128], 1)
-//line cluster.go:33:20000
+				/*line cluster.go:31:20000*/ bin5 := int(row5[threadX])
+				/*line cluster.go:32:20000*/ t25 := host2.ClusterShared(r, half, bin5/128)
+				/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1717:1*/
 			}
-//line cluster.go:34:20000
-			return
-//line cluster.go:35:20000
+			/*line cluster.go:34:20000*/ return /*line quern_gen.go:1719:1*/
 		}
-//line cluster.go:36:20000
 	}
-//line cluster.go:37:20000
-	for threadX := range 128 {
-//line cluster.go:38:20000
-		r.ThreadIdx.X = threadX
-//line cluster.go:30:20000
-		if iFirst2+threadX < len(data) {
-//line cluster.go:31:20000
-			bin5 := int(data[iFirst2+threadX])
-//line cluster.go:32:20000
-			t25 := host2.ClusterShared(r, half, bin5/128)
-//line cluster.go:32:20000
-			atomic.AddInt32(&t25[bin5%128], 1)
-//line cluster.go:33:20000
+	/*line cluster.go:37:20000*/ for threadX := range 128 {
+		/*line cluster.go:38:20000*/ r.ThreadIdx.X = threadX
+		/*line cluster.go:30:20000*/ if iFirst2+threadX < len(data) {
+			/*line cluster.go:31:20000*/ bin5 := int(data[iFirst2+threadX])
+			/*line cluster.go:32:20000*/ t25 := host2.ClusterShared(r, half, bin5/128)
+			/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1727:1*/
 		}
-//line cluster.go:34:20000
 	}
-//line cluster.go:35:20000
 }
 
 //go:noinline
-//line quern_gen.go:3540:1
 func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		bin6 := base + threadX
-//line cluster.go:36:20000
-		atomic.AddInt32(&counts[bin6%256], half[threadX])
-//line cluster.go:37:20000
+		/*line cluster.go:36:20000*/ atomic.AddInt32(&counts[bin6%256], half[threadX]) /*line quern_gen.go:1737:1*/
 	}
-//line cluster.go:38:20000
 }
 
-//line quern_gen.go:3552:1
-func quernPlainClampAll_float32(r *host2.Run) {
-	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
+func quernPlainClampAll[T float32 | int32](r *host2.Run) {
+	v0, v1, v2 := host2.Value[T](r, 0), host2.Value[T](r, 1), host2.Slice[T](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { clampAll[T](t_, v0, v1, v2) })
 }
 
-func quernHostClampAll_float32(r *host2.Run) {
-	lo := host2.Value[float32](r, 0)
-	hi := host2.Value[float32](r, 1)
-	x := host2.Slice[float32](r, 2)
+func quernHostClampAll[T float32 | int32](r *host2.Run) {
+	lo := host2.Value[T](r, 0)
+	hi := host2.Value[T](r, 1)
+	x := host2.Slice[T](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3567,14 +1756,14 @@ func quernHostClampAll_float32(r *host2.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClampAll_float32(r, base, x, lo, hi, width)
+				quernRow1ClampAll[T](r, base, x, lo, hi, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float32, width int) {
+func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo T, hi T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -3583,99 +1772,23 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-//line functions.go:19:30000
-				row[threadX] = min(max(row[threadX], lo), hi)
-//line functions.go:20:30000
+				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1775:1*/
 			}
-//line functions.go:21:30000
-			return
-//line functions.go:22:30000
+			/*line functions.go:21:30000*/ return /*line quern_gen.go:1777:1*/
 		}
-//line functions.go:23:30000
 	}
-//line functions.go:24:30000
-	for threadX := range width {
-//line functions.go:25:30000
-		r.ThreadIdx.X = threadX
-//line functions.go:26:30000
-		i := base + threadX
-//line functions.go:18:30000
-		if i < len(x) {
-//line functions.go:19:30000
-			x[i] = min(max(x[i], lo), hi)
-//line functions.go:20:30000
-		}
-//line functions.go:21:30000
-	}
-//line functions.go:22:30000
-}
-
-//line quern_gen.go:3614:1
-func quernPlainClampAll_int32(r *host2.Run) {
-	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
-}
-
-func quernHostClampAll_int32(r *host2.Run) {
-	lo := host2.Value[int32](r, 0)
-	hi := host2.Value[int32](r, 1)
-	x := host2.Slice[int32](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClampAll_int32(r, base, x, lo, hi, width)
-			}
+	/*line functions.go:24:30000*/ for threadX := range width {
+		/*line functions.go:25:30000*/ r.ThreadIdx.X = threadX
+		/*line functions.go:26:30000*/ i := base + threadX
+		/*line functions.go:18:30000*/ if i < len(x) {
+			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1784:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(x)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(x)-base {
-			row := x[base:][:count]
-			for threadX := range count {
-//line functions.go:19:30000
-				row[threadX] = min(max(row[threadX], lo), hi)
-//line functions.go:20:30000
-			}
-//line functions.go:21:30000
-			return
-//line functions.go:22:30000
-		}
-//line functions.go:23:30000
-	}
-//line functions.go:24:30000
-	for threadX := range width {
-//line functions.go:25:30000
-		r.ThreadIdx.X = threadX
-//line functions.go:26:30000
-		i := base + threadX
-//line functions.go:18:30000
-		if i < len(x) {
-//line functions.go:19:30000
-			x[i] = min(max(x[i], lo), hi)
-//line functions.go:20:30000
-		}
-//line functions.go:21:30000
-	}
-//line functions.go:22:30000
-}
-
-//line quern_gen.go:3676:1
 func quernPlainClampAll_meters(r *host2.Run) {
 	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
+	host2.Plain(r, func(t_ kernel.Thread) { clampAll[meters](t_, v0, v1, v2) })
 }
 
 func quernHostClampAll_meters(r *host2.Run) {
@@ -3698,7 +1811,7 @@ func quernHostClampAll_meters(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters, width int) {
+func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo meters, hi meters, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -3707,43 +1820,29 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-//line functions.go:19:30000
-				row[threadX] = min(max(row[threadX], lo), hi)
-//line functions.go:20:30000
+				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1823:1*/
 			}
-//line functions.go:21:30000
-			return
-//line functions.go:22:30000
+			/*line functions.go:21:30000*/ return /*line quern_gen.go:1825:1*/
 		}
-//line functions.go:23:30000
 	}
-//line functions.go:24:30000
-	for threadX := range width {
-//line functions.go:25:30000
-		r.ThreadIdx.X = threadX
-//line functions.go:26:30000
-		i := base + threadX
-//line functions.go:18:30000
-		if i < len(x) {
-//line functions.go:19:30000
-			x[i] = min(max(x[i], lo), hi)
-//line functions.go:20:30000
+	/*line functions.go:24:30000*/ for threadX := range width {
+		/*line functions.go:25:30000*/ r.ThreadIdx.X = threadX
+		/*line functions.go:26:30000*/ i := base + threadX
+		/*line functions.go:18:30000*/ if i < len(x) {
+			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1832:1*/
 		}
-//line functions.go:21:30000
 	}
-//line functions.go:22:30000
 }
 
-//line quern_gen.go:3738:1
-func quernPlainConvertAll_float32_int16(r *host2.Run) {
-	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
+func quernPlainConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
+	v0, v1, v2 := host2.Value[T](r, 0), host2.Slice[T](r, 1), host2.Slice[U](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { convertAll[T, U](t_, v0, v1, v2) })
 }
 
-func quernHostConvertAll_float32_int16(r *host2.Run) {
-	scale := host2.Value[float32](r, 0)
-	from := host2.Slice[float32](r, 1)
-	to := host2.Slice[int16](r, 2)
+func quernHostConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
+	scale := host2.Value[T](r, 0)
+	from := host2.Slice[T](r, 1)
+	to := host2.Slice[U](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3753,14 +1852,14 @@ func quernHostConvertAll_float32_int16(r *host2.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ConvertAll_float32_int16(r, base, to, scale, from, width)
+				quernRow1ConvertAll[T, U](r, base, to, scale, from, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale float32, from []float32, width int) {
+func quernRow1ConvertAll[T float32 | float64, U int16 | int32](r *host2.Run, base int, to []U, scale T, from []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(to)-base, width)
 		if count <= 0 {
@@ -3770,97 +1869,20 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 			row := to[base:][:count]
 			row2 := from[base:][:count]
 			for threadX := range count {
-//line functions.go:28:30000
-				row[threadX] = host2.Narrow[int16](scale * row2[threadX])
-//line functions.go:29:30000
+				/*line functions.go:28:30000*/ row[threadX] = host2.Narrow[U](scale * row2[threadX]) /*line quern_gen.go:1872:1*/
 			}
-//line functions.go:30:30000
-			return
-//line functions.go:31:30000
+			/*line functions.go:30:30000*/ return /*line quern_gen.go:1874:1*/
 		}
-//line functions.go:32:30000
 	}
-//line functions.go:33:30000
-	for threadX := range width {
-//line functions.go:34:30000
-		r.ThreadIdx.X = threadX
-//line functions.go:35:30000
-		i := base + threadX
-//line functions.go:27:30000
-		if i < len(to) {
-//line functions.go:28:30000
-			to[i] = host2.Narrow[int16](scale * from[i])
-//line functions.go:29:30000
-		}
-//line functions.go:30:30000
-	}
-//line functions.go:31:30000
-}
-
-//line quern_gen.go:3801:1
-func quernPlainConvertAll_float64_int32(r *host2.Run) {
-	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
-}
-
-func quernHostConvertAll_float64_int32(r *host2.Run) {
-	scale := host2.Value[float64](r, 0)
-	from := host2.Slice[float64](r, 1)
-	to := host2.Slice[int32](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ConvertAll_float64_int32(r, base, to, scale, from, width)
-			}
+	/*line functions.go:33:30000*/ for threadX := range width {
+		/*line functions.go:34:30000*/ r.ThreadIdx.X = threadX
+		/*line functions.go:35:30000*/ i := base + threadX
+		/*line functions.go:27:30000*/ if i < len(to) {
+			/*line functions.go:28:30000*/ to[i] = host2.Narrow[U](scale * from[i]) /*line quern_gen.go:1881:1*/
 		}
 	}
 }
 
-//go:noinline
-func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale float64, from []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(to)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(to)-base && count <= len(from)-base {
-			row := to[base:][:count]
-			row2 := from[base:][:count]
-			for threadX := range count {
-//line functions.go:28:30000
-				row[threadX] = host2.Narrow[int32](scale * row2[threadX])
-//line functions.go:29:30000
-			}
-//line functions.go:30:30000
-			return
-//line functions.go:31:30000
-		}
-//line functions.go:32:30000
-	}
-//line functions.go:33:30000
-	for threadX := range width {
-//line functions.go:34:30000
-		r.ThreadIdx.X = threadX
-//line functions.go:35:30000
-		i := base + threadX
-//line functions.go:27:30000
-		if i < len(to) {
-//line functions.go:28:30000
-			to[i] = host2.Narrow[int32](scale * from[i])
-//line functions.go:29:30000
-		}
-//line functions.go:30:30000
-	}
-//line functions.go:31:30000
-}
-
-//line quern_gen.go:3864:1
 func quernPlainExtremes(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
@@ -3887,7 +1909,7 @@ func quernHostExtremes(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negatives []int32, width2 int) {
+func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width int, negatives []int32, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(most)-base, width2)
 		if count2 <= 0 {
@@ -3901,105 +1923,59 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 				row := base + threadX
 				t1 := row * width
 				t2 := (row + 1) * width
-//line functions.go:49:30000
-				values := x[t1:t2]
-//line functions.go:50:30000
-				first := values[0]
-//line functions.go:34:30000
-				for i := 0; i < len(values); i++ {
-//line functions.go:34:30000
-					v := values[i]
-//line functions.go:35:30000
-					a := first
-//line functions.go:50:30000
-					result := max(a, v)
-//line functions.go:35:30000
-					first = result
-//line functions.go:36:30000
+				/*line functions.go:49:30000*/ values := x[t1:t2]
+				/*line functions.go:50:30000*/ first := values[0]
+				/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
+					/*line functions.go:34:30000*/ v := values[i]
+					/*line functions.go:35:30000*/ a := first
+					/*line functions.go:50:30000*/ result := max(a, v)
+					/*line functions.go:35:30000*/ first = result /*line quern_gen.go:1932:1*/
 				}
-//line functions.go:37:30000
-				result2 := first
-//line functions.go:50:30000
-				row2[threadX] = result2
+				/*line functions.go:37:30000*/ result2 := first
+				/*line functions.go:50:30000*/ row2[threadX] = result2
 //line functions.go:51:30000
 				var count int32
-//line functions.go:34:30000
-				for i2 := 0; i2 < len(values); i2++ {
-//line functions.go:34:30000
-					v2 := values[i2]
-//line functions.go:53:30000
-					if v2 < 0 {
-//line functions.go:54:30000
-						count++
-//line functions.go:55:30000
+				/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
+					/*line functions.go:34:30000*/ v2 := values[i2]
+					/*line functions.go:53:30000*/ if v2 < 0 {
+						/*line functions.go:54:30000*/ count++ /*line quern_gen.go:1941:1*/
 					}
-//line functions.go:56:30000
 				}
-//line functions.go:58:30000
-				row3[threadX] = count
-//line functions.go:59:30000
+				/*line functions.go:58:30000*/ row3[threadX] = count /*line quern_gen.go:1944:1*/
 			}
-//line functions.go:60:30000
-			return
-//line functions.go:61:30000
+			/*line functions.go:60:30000*/ return /*line quern_gen.go:1946:1*/
 		}
-//line functions.go:62:30000
 	}
-//line functions.go:63:30000
-	for threadX := range width2 {
-//line functions.go:64
-		r.ThreadIdx.X = threadX
+	/*line functions.go:63:30000*/ for threadX := range width2 {
+		/*line functions.go:64*/ r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
-//line functions.go:46:30000
-		if row >= len(most) {
-//line functions.go:47:30000
-			continue
-//line functions.go:48:30000
+		/*line functions.go:46:30000*/ if row >= len(most) {
+			/*line functions.go:47:30000*/ continue /*line quern_gen.go:1955:1*/
 		}
-//line functions.go:49:30000
-		values := x[t1:t2]
-//line functions.go:50:30000
-		first := values[0]
-//line functions.go:34:30000
-		for i := 0; i < len(values); i++ {
-//line functions.go:34:30000
-			v := values[i]
-//line functions.go:35:30000
-			a := first
-//line functions.go:50:30000
-			result := max(a, v)
-//line functions.go:35:30000
-			first = result
-//line functions.go:36:30000
+		/*line functions.go:49:30000*/ values := x[t1:t2]
+		/*line functions.go:50:30000*/ first := values[0]
+		/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
+			/*line functions.go:34:30000*/ v := values[i]
+			/*line functions.go:35:30000*/ a := first
+			/*line functions.go:50:30000*/ result := max(a, v)
+			/*line functions.go:35:30000*/ first = result /*line quern_gen.go:1963:1*/
 		}
-//line functions.go:37:30000
-		result2 := first
-//line functions.go:50:30000
-		most[row] = result2
+		/*line functions.go:37:30000*/ result2 := first
+		/*line functions.go:50:30000*/ most[row] = result2
 //line functions.go:51:30000
 		var count int32
-//line functions.go:34:30000
-		for i2 := 0; i2 < len(values); i2++ {
-//line functions.go:34:30000
-			v2 := values[i2]
-//line functions.go:53:30000
-			if v2 < 0 {
-//line functions.go:54:30000
-				count++
-//line functions.go:55:30000
+		/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
+			/*line functions.go:34:30000*/ v2 := values[i2]
+			/*line functions.go:53:30000*/ if v2 < 0 {
+				/*line functions.go:54:30000*/ count++ /*line quern_gen.go:1972:1*/
 			}
-//line functions.go:56:30000
 		}
-//line functions.go:58:30000
-		negatives[row] = count
-//line functions.go:59:30000
+		/*line functions.go:58:30000*/ negatives[row] = count /*line quern_gen.go:1975:1*/
 	}
-//line functions.go:60:30000
 }
 
-//line quern_gen.go:4003:1
 func quernPlainReturnedFunctions(r *host2.Run) {
 	v0 := host2.Slice[float32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
@@ -4032,26 +2008,20 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-//line functions.go:78
-				x2 := row[threadX]
+				/*line functions.go:78*/ x2 := row[threadX]
 //line functions.go:64
 				var y float32 = 1
-//line functions.go:66
-				y *= x2
+				/*line functions.go:66*/ y *= x2
 				y *= x2
 				result := y
-//line functions.go:78
-				x3 := row[threadX]
+				/*line functions.go:78*/ x3 := row[threadX]
 //line functions.go:64
 				var y2 float32 = 1
-//line functions.go:66
+				/*line functions.go:66*/ y2 *= x3
 				y2 *= x3
 				y2 *= x3
-				y2 *= x3
-//line functions.go:68
-				result2 := y2
-//line functions.go:78
-				row[threadX] = result + result2
+				/*line functions.go:68*/ result2 := y2
+				/*line functions.go:78*/ row[threadX] = result + result2
 			}
 			return
 		}
@@ -4059,32 +2029,25 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:77
-		if i < len(x) {
+		/*line functions.go:77*/ if i < len(x) {
 			x2 := x[i]
 //line functions.go:64
 			var y float32 = 1
-//line functions.go:66
-			y *= x2
+			/*line functions.go:66*/ y *= x2
 			y *= x2
 			result := y
-//line functions.go:78
-			x3 := x[i]
+			/*line functions.go:78*/ x3 := x[i]
 //line functions.go:64
 			var y2 float32 = 1
-//line functions.go:66
+			/*line functions.go:66*/ y2 *= x3
 			y2 *= x3
 			y2 *= x3
-			y2 *= x3
-//line functions.go:68
-			result2 := y2
-//line functions.go:78
-			x[i] = result + result2
+			/*line functions.go:68*/ result2 := y2
+			/*line functions.go:78*/ x[i] = result + result2
 		}
-	}
+	} /*line quern_gen.go:2048:1*/
 }
 
-//line quern_gen.go:4088:1
 func quernPlainMethodValues(r *host2.Run) {
 	v0 := host2.Slice[meters](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
@@ -4118,10 +2081,8 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line functions.go:88
-				t1 := row[threadX]
-//line functions.go:88
-				result0 := t1.feet()
+				/*line functions.go:88*/ t1 := row[threadX]
+				/*line functions.go:88*/ result0 := t1.feet()
 				row[threadX] = result0
 			}
 			return
@@ -4130,18 +2091,14 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:87
-		if i < len(x) {
+		/*line functions.go:87*/ if i < len(x) {
 			t1 := x[i]
-//line functions.go:88
-			result0 := t1.feet()
-//line functions.go:88
-			x[i] = result0
+			/*line functions.go:88*/ result0 := t1.feet()
+			/*line functions.go:88*/ x[i] = result0
 		}
-	}
+	} /*line quern_gen.go:2099:1*/
 }
 
-//line quern_gen.go:4145:1
 func quernPlainPositions(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
@@ -4179,35 +2136,22 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 			row2 := at[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line sort/search.go:61:40000
-				i2 := 0
-//line sort/search.go:62:40000
-				for j := n; i2 < j; {
-//line sort/search.go:63:40000
-					if r.Halted() {
-//line sort/search.go:62:40000
-						r.Halt()
-//line sort/search.go:63:40000
+				/*line sort/search.go:61:40000*/ i2 := 0
+				/*line sort/search.go:62:40000*/ for j := n; i2 < j; {
+					/*line sort/search.go:63:40000*/ if r.Halted() {
+						/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2142:1*/
 					}
-//line sort/search.go:63:40000
-					h := int(uint(i2+j) >> 1)
-//line functions.go:97
-					result := sorted[h] >= row[threadX]
-//line sort/search.go:65:40000
-					if !result {
-//line sort/search.go:66:40000
-						i2 = h + 1
+					/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
+					/*line functions.go:97*/ result := sorted[h] >= row[threadX]
+					/*line sort/search.go:65:40000*/ if !result {
+						/*line sort/search.go:66:40000*/ i2 = h + 1
 //line sort/search.go:67:40000
 					} else {
-//line sort/search.go:68:40000
-						j = h
-//line sort/search.go:69
+						/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2150:1*/
 					}
 				}
-//line sort/search.go:72
-				result2 := i2
-//line functions.go:97
-				row2[threadX] = int32(result2)
+				/*line sort/search.go:72*/ result2 := i2
+				/*line functions.go:97*/ row2[threadX] = int32(result2)
 			}
 			return
 		}
@@ -4215,42 +2159,27 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:96
-		if i < len(x) {
-//line sort/search.go:61:40000
-			i2 := 0
-//line sort/search.go:62:40000
-			for j := n; i2 < j; {
-//line sort/search.go:63:40000
-				if r.Halted() {
-//line sort/search.go:62:40000
-					r.Halt()
-//line sort/search.go:63:40000
+		/*line functions.go:96*/ if i < len(x) {
+			/*line sort/search.go:61:40000*/ i2 := 0
+			/*line sort/search.go:62:40000*/ for j := n; i2 < j; {
+				/*line sort/search.go:63:40000*/ if r.Halted() {
+					/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2166:1*/
 				}
-//line sort/search.go:63:40000
-				h := int(uint(i2+j) >> 1)
-//line functions.go:97
-				result := sorted[h] >= x[i]
-//line sort/search.go:65:40000
-				if !result {
-//line sort/search.go:66:40000
-					i2 = h + 1
+				/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
+				/*line functions.go:97*/ result := sorted[h] >= x[i]
+				/*line sort/search.go:65:40000*/ if !result {
+					/*line sort/search.go:66:40000*/ i2 = h + 1
 //line sort/search.go:67:40000
 				} else {
-//line sort/search.go:68:40000
-					j = h
-//line sort/search.go:69
+					/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2174:1*/
 				}
 			}
-//line sort/search.go:72
-			result2 := i2
-//line functions.go:97
-			at[i] = int32(result2)
+			/*line sort/search.go:72*/ result2 := i2
+			/*line functions.go:97*/ at[i] = int32(result2)
 		}
-	}
+	} /*line quern_gen.go:2180:1*/
 }
 
-//line quern_gen.go:4254:1
 func quernPlainBoxBlur(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
@@ -4284,7 +2213,7 @@ func quernHostBoxBlur(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, base2 int) {
+func quernRow1BoxBlur(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, base2 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius-base, 0)
@@ -4293,8 +2222,7 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 			return
 		}
 		sumRow2 := sumRow[firstX:][:count]
-//line functions.go:110
-		clear(sumRow2)
+		/*line functions.go:110*/ clear(sumRow2)
 		return
 	}
 	for threadX := range width {
@@ -4304,12 +2232,11 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:2235:1*/
 }
 
 //go:noinline
-//line quern_gen.go:4312:1
-func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, j, base2, start int) {
+func quernRow2BoxBlur(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, j int, base2 int, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX2 := max(radius-base, 0)
@@ -4322,8 +2249,7 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 			sumRow3 := sumRow[firstX2:][:count2]
 			for lane2 := range count2 {
 				sum := sumRow3[lane2]
-//line functions.go:112
-				sum += row[lane2]
+				/*line functions.go:112*/ sum += row[lane2]
 				sumRow3[lane2] = sum
 			}
 			return
@@ -4334,16 +2260,14 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in 
 		sum := sumRow[threadX]
 		i := base + threadX
 		if i >= radius && i+radius < len(in) {
-//line functions.go:112
-			sum += in[i+j]
+			/*line functions.go:112*/ sum += in[i+j]
 		}
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:2266:1*/
 }
 
 //go:noinline
-//line quern_gen.go:4346:1
-func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, value float32, base2 int) {
+func quernRow3BoxBlur(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32, value float32, base2 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX3 := max(radius-base, 0)
@@ -4356,8 +2280,7 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in,
 			sumRow4 := sumRow[firstX3:][:count3]
 			for lane3 := range count3 {
 				sum := sumRow4[lane3]
-//line functions.go:114
-				row2[lane3] = sum / value
+				/*line functions.go:114*/ row2[lane3] = sum / value
 			}
 			return
 		}
@@ -4367,13 +2290,11 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in,
 		sum := sumRow[threadX]
 		i := base + threadX
 		if i >= radius && i+radius < len(in) {
-//line functions.go:114
-			out[i] = sum / value
+			/*line functions.go:114*/ out[i] = sum / value
 		}
-	}
+	} /*line quern_gen.go:2295:1*/
 }
 
-//line quern_gen.go:4377:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4398,7 +2319,7 @@ func quernHostBoxBlur_radius_1(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4 int) {
+func quernRow1BoxBlur_radius_1(r *host2.Run, base int, radius2 int, in []float32, out []float32, value float32, width int, base2 int, base3 int, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius2-base, 0)
 		count := min(len(in)-base2, width) - firstX
@@ -4413,12 +2334,10 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 			for lane := range count {
 //line functions.go:110
 				var sum float32
-//line functions.go:112
-				sum += row[lane]
+				/*line functions.go:112*/ sum += row[lane]
 				sum += row2[lane]
 				sum += row3[lane]
-//line functions.go:114
-				row4[lane] = sum / value
+				/*line functions.go:114*/ row4[lane] = sum / value
 			}
 			return
 		}
@@ -4426,23 +2345,17 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:107
-		if i < radius2 || i+radius2 >= len(in) {
+		/*line functions.go:107*/ if i < radius2 || i+radius2 >= len(in) {
 			continue
 		}
 		var sum float32
-//line functions.go:112
-		sum += in[i+-1]
-//line functions.go:112
-		sum += in[i]
-//line functions.go:112
-		sum += in[i+1]
-//line functions.go:114
-		out[i] = sum / value
-	}
+		/*line functions.go:112*/ sum += in[i+-1]
+		/*line functions.go:112*/ sum += in[i]
+		/*line functions.go:112*/ sum += in[i+1]
+		/*line functions.go:114*/ out[i] = sum / value
+	} /*line quern_gen.go:2356:1*/
 }
 
-//line quern_gen.go:4446:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4469,7 +2382,7 @@ func quernHostBoxBlur_radius_2(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4, base5, base6 int) {
+func quernRow1BoxBlur_radius_2(r *host2.Run, base int, radius2 int, in []float32, out []float32, value float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int) {
 	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius2-base, 0)
 		count := min(len(in)-base2, width) - firstX
@@ -4486,14 +2399,12 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 			for lane := range count {
 //line functions.go:110
 				var sum float32
-//line functions.go:112
-				sum += row[lane]
+				/*line functions.go:112*/ sum += row[lane]
 				sum += row2[lane]
 				sum += row3[lane]
 				sum += row4[lane]
 				sum += row5[lane]
-//line functions.go:114
-				row6[lane] = sum / value
+				/*line functions.go:114*/ row6[lane] = sum / value
 			}
 			return
 		}
@@ -4501,27 +2412,19 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:107
-		if i < radius2 || i+radius2 >= len(in) {
+		/*line functions.go:107*/ if i < radius2 || i+radius2 >= len(in) {
 			continue
 		}
 		var sum float32
-//line functions.go:112
-		sum += in[i+-2]
-//line functions.go:112
-		sum += in[i+-1]
-//line functions.go:112
-		sum += in[i]
-//line functions.go:112
-		sum += in[i+1]
-//line functions.go:112
-		sum += in[i+2]
-//line functions.go:114
-		out[i] = sum / value
-	}
+		/*line functions.go:112*/ sum += in[i+-2]
+		/*line functions.go:112*/ sum += in[i+-1]
+		/*line functions.go:112*/ sum += in[i]
+		/*line functions.go:112*/ sum += in[i+1]
+		/*line functions.go:112*/ sum += in[i+2]
+		/*line functions.go:114*/ out[i] = sum / value
+	} /*line quern_gen.go:2425:1*/
 }
 
-//line quern_gen.go:4525:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -4550,7 +2453,7 @@ func quernHostBoxBlur_radius_3(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4, base5, base6, base7, base8 int) {
+func quernRow1BoxBlur_radius_3(r *host2.Run, base int, radius2 int, in []float32, out []float32, value float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int) {
 	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius2-base, 0)
 		count := min(len(in)-base2, width) - firstX
@@ -4569,16 +2472,14 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 			for lane := range count {
 //line functions.go:110
 				var sum float32
-//line functions.go:112
-				sum += row[lane]
+				/*line functions.go:112*/ sum += row[lane]
 				sum += row2[lane]
 				sum += row3[lane]
 				sum += row4[lane]
 				sum += row5[lane]
 				sum += row6[lane]
 				sum += row7[lane]
-//line functions.go:114
-				row8[lane] = sum / value
+				/*line functions.go:114*/ row8[lane] = sum / value
 			}
 			return
 		}
@@ -4586,31 +2487,21 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:107
-		if i < radius2 || i+radius2 >= len(in) {
+		/*line functions.go:107*/ if i < radius2 || i+radius2 >= len(in) {
 			continue
 		}
 		var sum float32
-//line functions.go:112
-		sum += in[i+-3]
-//line functions.go:112
-		sum += in[i+-2]
-//line functions.go:112
-		sum += in[i+-1]
-//line functions.go:112
-		sum += in[i]
-//line functions.go:112
-		sum += in[i+1]
-//line functions.go:112
-		sum += in[i+2]
-//line functions.go:112
-		sum += in[i+3]
-//line functions.go:114
-		out[i] = sum / value
-	}
+		/*line functions.go:112*/ sum += in[i+-3]
+		/*line functions.go:112*/ sum += in[i+-2]
+		/*line functions.go:112*/ sum += in[i+-1]
+		/*line functions.go:112*/ sum += in[i]
+		/*line functions.go:112*/ sum += in[i+1]
+		/*line functions.go:112*/ sum += in[i+2]
+		/*line functions.go:112*/ sum += in[i+3]
+		/*line functions.go:114*/ out[i] = sum / value
+	} /*line quern_gen.go:2502:1*/
 }
 
-//line quern_gen.go:4614:1
 func quernPlainScale(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
@@ -4644,34 +2535,20 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-//line kernels.go:10:50000
-				row[threadX] *= a
-//line kernels.go:11:50000
+				/*line kernels.go:10:50000*/ row[threadX] *= a /*line quern_gen.go:2538:1*/
 			}
-//line kernels.go:12:50000
-			return
-//line kernels.go:13:50000
+			/*line kernels.go:12:50000*/ return /*line quern_gen.go:2540:1*/
 		}
-//line kernels.go:14:50000
 	}
-//line kernels.go:15:50000
-	for threadX := range width {
-//line kernels.go:16:50000
-		r.ThreadIdx.X = threadX
-//line kernels.go:17:50000
-		i := base + threadX
-//line kernels.go:9
-		if i < len(x) {
-//line kernels.go:10:50000
-			x[i] *= a
-//line kernels.go:11:50000
+	/*line kernels.go:15:50000*/ for threadX := range width {
+		/*line kernels.go:16:50000*/ r.ThreadIdx.X = threadX
+		/*line kernels.go:17:50000*/ i := base + threadX
+		/*line kernels.go:9*/ if i < len(x) {
+			/*line kernels.go:10:50000*/ x[i] *= a /*line quern_gen.go:2547:1*/
 		}
-//line kernels.go:12:50000
 	}
-//line kernels.go:13:50000
 }
 
-//line quern_gen.go:4675:1
 func quernPlainTranspose(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
@@ -4694,7 +2571,7 @@ func quernHostTranspose(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Transpose(r *host2.Run, base, base2, w, h int, tile *[32][33]float32, in []float32) {
+func quernRow1Transpose(r *host2.Run, base int, base2 int, w int, h int, tile *[32][33]float32, in []float32) {
 	for threadZ := range 1 {
 		for threadY := range 32 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4703,30 +2580,19 @@ func quernRow1Transpose(r *host2.Run, base, base2, w, h int, tile *[32][33]float
 				row := (*[32]float32)(tile[threadY][0:])
 				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-//line memory.go:15:60000
-					x := base + threadX
-//line memory.go:16:60000
-					y := start
-//line memory.go:16:60000
-					if x < w && y < h {
-//line memory.go:17:60000
-						row[threadX] = in[y*w+x]
-//line memory.go:18:60000
+					/*line memory.go:15:60000*/ x := base + threadX
+					/*line memory.go:16:60000*/ y := start
+					/*line memory.go:16:60000*/ if x < w && y < h {
+						/*line memory.go:17:60000*/ row[threadX] = in[y*w+x] /*line quern_gen.go:2586:1*/
 					}
-//line memory.go:19:60000
 				}
-//line memory.go:20:60000
 			}
-//line memory.go:21:60000
 		}
-//line memory.go:22:60000
 	}
-//line memory.go:23:60000
 }
 
 //go:noinline
-//line quern_gen.go:4729:1
-func quernRow2Transpose(r *host2.Run, base2, base, h, w int, out []float32, tile *[32][33]float32) {
+func quernRow2Transpose(r *host2.Run, base2 int, base int, h int, w int, out []float32, tile *[32][33]float32) {
 	for threadZ := range 1 {
 		for threadY := range 32 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4735,28 +2601,17 @@ func quernRow2Transpose(r *host2.Run, base2, base, h, w int, out []float32, tile
 				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					t1 := base2 + threadX
-//line memory.go:20:60000
-					x := t1
-//line memory.go:21:60000
-					y := t2
-//line memory.go:21:60000
-					if x < h && y < w {
-//line memory.go:22:60000
-						out[y*h+x] = tile[threadX][threadY]
-//line memory.go:23:60000
+					/*line memory.go:20:60000*/ x := t1
+					/*line memory.go:21:60000*/ y := t2
+					/*line memory.go:21:60000*/ if x < h && y < w {
+						/*line memory.go:22:60000*/ out[y*h+x] = tile[threadX][threadY] /*line quern_gen.go:2607:1*/
 					}
-//line memory.go:24:60000
 				}
-//line memory.go:25:60000
 			}
-//line memory.go:26:60000
 		}
-//line memory.go:27:60000
 	}
-//line memory.go:28:60000
 }
 
-//line quern_gen.go:4760:1
 func quernPlainHistogram(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
@@ -4790,94 +2645,53 @@ func quernHostHistogram(r *host2.Run) {
 				quernRow1Histogram(r, dimX, bins)
 			}
 		}
-//line memory.go:36:60000
-		iFirst = blockX * dimX
-//line memory.go:37:60000
-		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
-//line memory.go:38:60000
-			at = iFirst
-//line memory.go:39:60000
-			at2 = iFirst + size4
-//line memory.go:40:60000
-			at3 = iFirst + size5
-//line memory.go:41:60000
-			at4 = iFirst + size6
-//line memory.go:42:60000
-			count := dimX
-//line memory.go:43:60000
-			same := at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4
-//line memory.go:44:60000
-			for threadZ := range dimZ {
-//line memory.go:45:60000
-				for threadY := range dimY {
-//line memory.go:46:60000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line memory.go:47:60000
-					quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same)
-//line memory.go:48:60000
+		/*line memory.go:36:60000*/ iFirst = blockX * dimX
+		/*line memory.go:37:60000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
+			/*line memory.go:38:60000*/ at = iFirst
+			/*line memory.go:39:60000*/ at2 = iFirst + size4
+			/*line memory.go:40:60000*/ at3 = iFirst + size5
+			/*line memory.go:41:60000*/ at4 = iFirst + size6
+			/*line memory.go:42:60000*/ count := dimX
+			/*line memory.go:43:60000*/ same := at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4
+			/*line memory.go:44:60000*/ for threadZ := range dimZ {
+				/*line memory.go:45:60000*/ for threadY := range dimY {
+					/*line memory.go:46:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line memory.go:47:60000*/ quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same) /*line quern_gen.go:2659:1*/
 				}
-//line memory.go:49:60000
 			}
-//line memory.go:50:60000
 		}
-//line memory.go:51:60000
-		iFirst2 = max(iFirst, blockX*dimX)
-//line memory.go:52:60000
-		for ; iFirst2 < len(x); iFirst2 += size {
-//line memory.go:53:60000
-			count2 := min(dimX, len(x)-iFirst2)
-//line memory.go:54:60000
-			same2 := iFirst2 >= 0 && count2 <= len(x)-iFirst2
-//line memory.go:55:60000
-			for threadZ := range dimZ {
-//line memory.go:56:60000
-				for threadY := range dimY {
-//line memory.go:57:60000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line memory.go:58:60000
-					quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2)
-//line memory.go:59:60000
+		/*line memory.go:51:60000*/ iFirst2 = max(iFirst, blockX*dimX)
+		/*line memory.go:52:60000*/ for ; iFirst2 < len(x); iFirst2 += size {
+			/*line memory.go:53:60000*/ count2 := min(dimX, len(x)-iFirst2)
+			/*line memory.go:54:60000*/ same2 := iFirst2 >= 0 && count2 <= len(x)-iFirst2
+			/*line memory.go:55:60000*/ for threadZ := range dimZ {
+				/*line memory.go:56:60000*/ for threadY := range dimY {
+					/*line memory.go:57:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line memory.go:58:60000*/ quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2) /*line quern_gen.go:2670:1*/
 				}
-//line memory.go:60:60000
 			}
-//line memory.go:61:60000
 		}
-//line memory.go:62:60000
-		for threadZ := range dimZ {
-//line memory.go:63:60000
-			for threadY := range dimY {
-//line memory.go:64:60000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line memory.go:65:60000
-				quernRow4Histogram(r, dimX, bins, out)
-//line memory.go:66:60000
+		/*line memory.go:62:60000*/ for threadZ := range dimZ {
+			/*line memory.go:63:60000*/ for threadY := range dimY {
+				/*line memory.go:64:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line memory.go:65:60000*/ quernRow4Histogram(r, dimX, bins, out) /*line quern_gen.go:2677:1*/
 			}
-//line memory.go:67:60000
 		}
-//line memory.go:68:60000
 	}
-//line memory.go:69:60000
 }
 
 //go:noinline
-//line quern_gen.go:4864:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line memory.go:32:60000
-		for i := threadX; i < len(bins); i += dimX {
-//line memory.go:33:60000
-			bins[i] = 0
-//line memory.go:34:60000
+		/*line memory.go:32:60000*/ for i := threadX; i < len(bins); i += dimX {
+			/*line memory.go:33:60000*/ bins[i] = 0 /*line quern_gen.go:2688:1*/
 		}
-//line memory.go:35:60000
 	}
-//line memory.go:36:60000
 }
 
 //go:noinline
-//line quern_gen.go:4880:1
-func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at4, dimX, count int, same bool) {
+func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at int, at2 int, at3 int, at4 int, dimX int, count int, same bool) {
 	if same {
 		row := x[at:][:count]
 		row2 := x[at2:][:count]
@@ -4885,40 +2699,24 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at, at2, at3, at
 		row4 := x[at4:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:37:60000
-			bins[int(row[threadX])%len(bins)] += 1
-//line memory.go:37:60000
-			bins[int(row2[threadX])%len(bins)] += 1
-//line memory.go:37:60000
-			bins[int(row3[threadX])%len(bins)] += 1
-//line memory.go:37:60000
-			bins[int(row4[threadX])%len(bins)] += 1
-//line memory.go:38:60000
+			/*line memory.go:37:60000*/ bins[int(row[threadX])%len(bins)] += 1
+			/*line memory.go:37:60000*/ bins[int(row2[threadX])%len(bins)] += 1
+			/*line memory.go:37:60000*/ bins[int(row3[threadX])%len(bins)] += 1
+			/*line memory.go:37:60000*/ bins[int(row4[threadX])%len(bins)] += 1 /*line quern_gen.go:2705:1*/
 		}
-//line memory.go:39:60000
-		return
-//line memory.go:40:60000
+		/*line memory.go:39:60000*/ return /*line quern_gen.go:2707:1*/
 	}
-//line memory.go:41:60000
-	for threadX := range dimX {
-//line memory.go:42:60000
-		r.ThreadIdx.X = threadX
-//line memory.go:37:60000
-		bins[int(x[at+threadX])%len(bins)] += 1
-//line memory.go:37:60000
-		bins[int(x[at2+threadX])%len(bins)] += 1
-//line memory.go:37:60000
-		bins[int(x[at3+threadX])%len(bins)] += 1
-//line memory.go:37:60000
-		bins[int(x[at4+threadX])%len(bins)] += 1
-//line memory.go:38:60000
+	/*line memory.go:41:60000*/ for threadX := range dimX {
+		/*line memory.go:42:60000*/ r.ThreadIdx.X = threadX
+		/*line memory.go:37:60000*/ bins[int(x[at+threadX])%len(bins)] += 1
+		/*line memory.go:37:60000*/ bins[int(x[at2+threadX])%len(bins)] += 1
+		/*line memory.go:37:60000*/ bins[int(x[at3+threadX])%len(bins)] += 1
+		/*line memory.go:37:60000*/ bins[int(x[at4+threadX])%len(bins)] += 1 /*line quern_gen.go:2714:1*/
 	}
-//line memory.go:39:60000
 }
 
 //go:noinline
-//line quern_gen.go:4921:1
-func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX, count2 int, same2 bool) {
+func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX int, count2 int, same2 bool) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		if count2 <= 0 {
 			return
@@ -4927,48 +2725,29 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 			row5 := x[iFirst2:][:count2]
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
-//line memory.go:37:60000
-				bins[int(row5[threadX])%len(bins)] += 1
-//line memory.go:38:60000
+				/*line memory.go:37:60000*/ bins[int(row5[threadX])%len(bins)] += 1 /*line quern_gen.go:2728:1*/
 			}
-//line memory.go:39:60000
-			return
-//line memory.go:40:60000
+			/*line memory.go:39:60000*/ return /*line quern_gen.go:2730:1*/
 		}
-//line memory.go:41:60000
 	}
-//line memory.go:42:60000
-	for threadX := range dimX {
-//line memory.go:43:60000
-		r.ThreadIdx.X = threadX
-//line memory.go:36:60000
-		if iFirst2+threadX < len(x) {
-//line memory.go:37:60000
-			bins[int(x[iFirst2+threadX])%len(bins)] += 1
-//line memory.go:38:60000
+	/*line memory.go:42:60000*/ for threadX := range dimX {
+		/*line memory.go:43:60000*/ r.ThreadIdx.X = threadX
+		/*line memory.go:36:60000*/ if iFirst2+threadX < len(x) {
+			/*line memory.go:37:60000*/ bins[int(x[iFirst2+threadX])%len(bins)] += 1 /*line quern_gen.go:2736:1*/
 		}
-//line memory.go:39:60000
 	}
-//line memory.go:40:60000
 }
 
 //go:noinline
-//line quern_gen.go:4957:1
-func quernRow4Histogram(r *host2.Run, dimX int, bins, out []uint32) {
+func quernRow4Histogram(r *host2.Run, dimX int, bins []uint32, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line memory.go:40:60000
-		for i2 := threadX; i2 < len(bins); i2 += dimX {
-//line memory.go:41:60000
-			atomic.AddUint32(&out[i2], bins[i2])
-//line memory.go:42:60000
+		/*line memory.go:40:60000*/ for i2 := threadX; i2 < len(bins); i2 += dimX {
+			/*line memory.go:41:60000*/ atomic.AddUint32(&out[i2], bins[i2]) /*line quern_gen.go:2746:1*/
 		}
-//line memory.go:43:60000
 	}
-//line memory.go:44:60000
 }
 
-//line quern_gen.go:4972:1
 func quernPlainExtent(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
@@ -4994,7 +2773,7 @@ func quernHostExtent(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, width int) {
+func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -5003,38 +2782,22 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, width int) 
 		if 0 < len(low) && base >= 0 && count <= len(x)-base && 0 < len(high) {
 			row := x[base:][:count]
 			for threadX := range count {
-//line memory.go:50:60000
-				kernel.AtomicMin(&low[0], row[threadX])
-//line memory.go:51:60000
-				kernel.AtomicMax(&high[0], row[threadX])
-//line memory.go:52:60000
+				/*line memory.go:50:60000*/ kernel.AtomicMin(&low[0], row[threadX])
+				/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], row[threadX]) /*line quern_gen.go:2786:1*/
 			}
-//line memory.go:53:60000
-			return
-//line memory.go:54:60000
+			/*line memory.go:53:60000*/ return /*line quern_gen.go:2788:1*/
 		}
-//line memory.go:55:60000
 	}
-//line memory.go:56:60000
-	for threadX := range width {
-//line memory.go:57:60000
-		r.ThreadIdx.X = threadX
-//line memory.go:58:60000
-		i := base + threadX
-//line memory.go:49:60000
-		if i < len(x) {
-//line memory.go:50:60000
-			kernel.AtomicMin(&low[0], x[i])
-//line memory.go:51:60000
-			kernel.AtomicMax(&high[0], x[i])
-//line memory.go:52:60000
+	/*line memory.go:56:60000*/ for threadX := range width {
+		/*line memory.go:57:60000*/ r.ThreadIdx.X = threadX
+		/*line memory.go:58:60000*/ i := base + threadX
+		/*line memory.go:49:60000*/ if i < len(x) {
+			/*line memory.go:50:60000*/ kernel.AtomicMin(&low[0], x[i])
+			/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], x[i]) /*line quern_gen.go:2796:1*/
 		}
-//line memory.go:53:60000
 	}
-//line memory.go:54:60000
 }
 
-//line quern_gen.go:5038:1
 func quernPlainMark(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
@@ -5062,7 +2825,7 @@ func quernHostMark(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd []uint32, width int) {
+func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, left []uint32, odd []uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -5072,58 +2835,32 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line memory.go:61:60000
-				t1 := row[threadX] / 32
-//line memory.go:62:60000
-				t2 := c << (row[threadX] % 32)
-//line memory.go:63:60000
-				word := t1
-//line memory.go:64:60000
-				bit := t2
-//line memory.go:62:60000
-				kernel.AtomicOr(&set[word], bit)
-//line memory.go:63:60000
-				kernel.AtomicAnd(&left[word], ^bit)
-//line memory.go:64:60000
-				kernel.AtomicXor(&odd[word], bit)
-//line memory.go:65:60000
+				/*line memory.go:61:60000*/ t1 := row[threadX] / 32
+				/*line memory.go:62:60000*/ t2 := c << (row[threadX] % 32)
+				/*line memory.go:63:60000*/ word := t1
+				/*line memory.go:64:60000*/ bit := t2
+				/*line memory.go:62:60000*/ kernel.AtomicOr(&set[word], bit)
+				/*line memory.go:63:60000*/ kernel.AtomicAnd(&left[word], ^bit)
+				/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2844:1*/
 			}
-//line memory.go:66:60000
-			return
-//line memory.go:67:60000
+			/*line memory.go:66:60000*/ return /*line quern_gen.go:2846:1*/
 		}
-//line memory.go:68:60000
 	}
-//line memory.go:69:60000
-	for threadX := range width {
-//line memory.go:70:60000
+	/*line memory.go:69*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line memory.go:71
 		i := base + threadX
-//line memory.go:60:60000
-		if i < len(x) {
-//line memory.go:61:60000
-			t1 := x[i] / 32
-//line memory.go:61:60000
-			t2 := c << (x[i] % 32)
-//line memory.go:62:60000
-			word := t1
-//line memory.go:63:60000
-			bit := t2
-//line memory.go:62:60000
-			kernel.AtomicOr(&set[word], bit)
-//line memory.go:63:60000
-			kernel.AtomicAnd(&left[word], ^bit)
-//line memory.go:64:60000
-			kernel.AtomicXor(&odd[word], bit)
-//line memory.go:65:60000
+		/*line memory.go:60:60000*/ if i < len(x) {
+			/*line memory.go:61:60000*/ t1 := x[i] / 32
+			/*line memory.go:61:60000*/ t2 := c << (x[i] % 32)
+			/*line memory.go:62:60000*/ word := t1
+			/*line memory.go:63:60000*/ bit := t2
+			/*line memory.go:62:60000*/ kernel.AtomicOr(&set[word], bit)
+			/*line memory.go:63:60000*/ kernel.AtomicAnd(&left[word], ^bit)
+			/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2859:1*/
 		}
-//line memory.go:66:60000
 	}
-//line memory.go:67:60000
 }
 
-//line quern_gen.go:5127:1
 func quernPlainInsert(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
@@ -5151,7 +2888,7 @@ func quernHostInsert(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []uint32, newest, previous []int32, width int) {
+func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []uint32, newest []int32, previous []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(keys)-base, width)
 		if count <= 0 {
@@ -5163,82 +2900,45 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line memory.go:79:60000
-				for at := row[threadX] * 2654435769 % n; ; {
-//line memory.go:80:60000
-					if r.Halted() {
-//line memory.go:79:60000
-						r.Halt()
-//line memory.go:80:60000
+				/*line memory.go:79:60000*/ for at := row[threadX] * 2654435769 % n; ; {
+					/*line memory.go:80:60000*/ if r.Halted() {
+						/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2905:1*/
 					}
-//line memory.go:80:60000
-					old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
-//line memory.go:81:60000
-					old2 := old
-//line memory.go:81:60000
-					if old2 == 0 || old2 == row[threadX] {
-//line memory.go:82:60000
-						break
-//line memory.go:83:60000
+					/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
+					/*line memory.go:81:60000*/ old2 := old
+					/*line memory.go:81:60000*/ if old2 == 0 || old2 == row[threadX] {
+						/*line memory.go:82:60000*/ break /*line quern_gen.go:2910:1*/
 					}
-//line memory.go:84:60000
-					at = (at + 1) % n
-//line memory.go:85:60000
+					/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2912:1*/
 				}
-//line memory.go:86
-				old3 := kernel.AtomicExchange(&newest[0], int32(i))
-//line memory.go:87:60000
-				row2[threadX] = old3
-//line memory.go:88:60000
+				/*line memory.go:86*/ old3 := kernel.AtomicExchange(&newest[0], int32(i))
+				/*line memory.go:87:60000*/ row2[threadX] = old3 /*line quern_gen.go:2915:1*/
 			}
-//line memory.go:89:60000
-			return
-//line memory.go:90:60000
+			/*line memory.go:89:60000*/ return /*line quern_gen.go:2917:1*/
 		}
-//line memory.go:91:60000
 	}
-//line memory.go:92:60000
-	for threadX := range width {
-//line memory.go:93:60000
-		r.ThreadIdx.X = threadX
-//line memory.go:94:60000
-		i := base + threadX
-//line memory.go:74
-		if i >= len(keys) {
+	/*line memory.go:92:60000*/ for threadX := range width {
+		/*line memory.go:93:60000*/ r.ThreadIdx.X = threadX
+		/*line memory.go:94:60000*/ i := base + threadX
+		/*line memory.go:74*/ if i >= len(keys) {
 			continue
 		}
-//line memory.go:79:60000
-		for at := keys[i] * 2654435769 % n; ; {
-//line memory.go:80:60000
-			if r.Halted() {
-//line memory.go:79:60000
-				r.Halt()
-//line memory.go:80:60000
+		/*line memory.go:79:60000*/ for at := keys[i] * 2654435769 % n; ; {
+			/*line memory.go:80:60000*/ if r.Halted() {
+				/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2928:1*/
 			}
-//line memory.go:80:60000
-			old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
-//line memory.go:81:60000
-			old2 := old
-//line memory.go:81:60000
-			if old2 == 0 || old2 == keys[i] {
-//line memory.go:82:60000
-				break
-//line memory.go:83:60000
+			/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
+			/*line memory.go:81:60000*/ old2 := old
+			/*line memory.go:81:60000*/ if old2 == 0 || old2 == keys[i] {
+				/*line memory.go:82:60000*/ break /*line quern_gen.go:2933:1*/
 			}
-//line memory.go:84:60000
-			at = (at + 1) % n
-//line memory.go:85:60000
+			/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2935:1*/
 		}
-//line memory.go:86
-		old3 := kernel.AtomicExchange(&newest[0], int32(i))
-//line memory.go:86
-		previous[i] = old3
-//line memory.go:87:60000
+		/*line memory.go:86*/ old3 := kernel.AtomicExchange(&newest[0], int32(i))
+		/*line memory.go:86*/ previous[i] = old3 /*line quern_gen.go:2938:1*/
 	}
-//line memory.go:88:60000
 }
 
-//line quern_gen.go:5242:1
 func quernPlainTake(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
@@ -5272,38 +2972,22 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 		if 0 < len(stock) && base >= 0 && count <= len(got)-base {
 			row := got[base:][:count]
 			for threadX := range count {
-//line memory.go:94:60000
-				old := kernel.AtomicSub(&stock[0], 1)
-//line memory.go:95:60000
-				row[threadX] = old > 0
-//line memory.go:96:60000
+				/*line memory.go:94:60000*/ old := kernel.AtomicSub(&stock[0], 1)
+				/*line memory.go:95:60000*/ row[threadX] = old > 0 /*line quern_gen.go:2976:1*/
 			}
-//line memory.go:97:60000
-			return
-//line memory.go:98:60000
+			/*line memory.go:97:60000*/ return /*line quern_gen.go:2978:1*/
 		}
-//line memory.go:99:60000
 	}
-//line memory.go:100:60000
-	for threadX := range width {
-//line memory.go:101:60000
-		r.ThreadIdx.X = threadX
-//line memory.go:102:60000
-		i := base + threadX
-//line memory.go:93:60000
-		if i < len(got) {
-//line memory.go:94:60000
-			old := kernel.AtomicSub(&stock[0], 1)
-//line memory.go:94:60000
-			got[i] = old > 0
-//line memory.go:95:60000
+	/*line memory.go:100:60000*/ for threadX := range width {
+		/*line memory.go:101:60000*/ r.ThreadIdx.X = threadX
+		/*line memory.go:102:60000*/ i := base + threadX
+		/*line memory.go:93:60000*/ if i < len(got) {
+			/*line memory.go:94:60000*/ old := kernel.AtomicSub(&stock[0], 1)
+			/*line memory.go:94:60000*/ got[i] = old > 0 /*line quern_gen.go:2986:1*/
 		}
-//line memory.go:96:60000
 	}
-//line memory.go:97:60000
 }
 
-//line quern_gen.go:5307:1
 func quernPlainRelay(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
@@ -5330,106 +3014,62 @@ func quernHostRelay(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX, count int) {
+func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int, count int) {
 	if count <= 0 {
 		return
 	}
 	if 0 < len(ticket) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:106
-			old := atomic.AddUint32(&ticket[0], 1) - c
-//line memory.go:107:60000
-			n := int(old)
-//line memory.go:107:60000
-			sum := x[n]
-//line memory.go:108:60000
-			if n > 0 {
+			/*line memory.go:106*/ old := atomic.AddUint32(&ticket[0], 1) - c
+			/*line memory.go:107:60000*/ n := int(old)
+			/*line memory.go:107:60000*/ sum := x[n]
+			/*line memory.go:108:60000*/ if n > 0 {
 //line memory.go:109:60000
 				var loaded uint32
-//line memory.go:109:60000
-				for {
-//line memory.go:110:60000
-					if r.Halted() {
-//line memory.go:109:60000
-						r.Halt()
-//line memory.go:110:60000
+				/*line memory.go:109:60000*/ for {
+					/*line memory.go:110:60000*/ if r.Halted() {
+						/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3032:1*/
 					}
-//line memory.go:109:60000
-					loaded = host2.Load(r, &ready[n-1])
-//line memory.go:110:60000
-					if !(loaded == 0) {
-//line memory.go:111:60000
-						break
-//line memory.go:112:60000
+					/*line memory.go:109:60000*/ loaded = host2.Load(r, &ready[n-1])
+					/*line memory.go:110:60000*/ if !(loaded == 0) {
+						/*line memory.go:111:60000*/ break /*line quern_gen.go:3036:1*/
 					}
-//line memory.go:113:60000
 				}
-//line memory.go:111:60000
-				sum += sums[n-1]
-//line memory.go:112:60000
+				/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3039:1*/
 			}
-//line memory.go:113:60000
-			sums[n] = sum
-//line memory.go:114:60000
-			kernel.StoreRelease(&ready[n], 1)
-//line memory.go:115:60000
+			/*line memory.go:113:60000*/ sums[n] = sum
+			/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3042:1*/
 		}
-//line memory.go:116:60000
-		return
-//line memory.go:117:60000
+		/*line memory.go:116:60000*/ return /*line quern_gen.go:3044:1*/
 	}
-//line memory.go:118:60000
-	for threadX := range dimX {
-//line memory.go:119:60000
-		r.ThreadIdx.X = threadX
-//line memory.go:103:60000
-		if threadX > 0 {
-//line memory.go:104:60000
-			continue
-//line memory.go:105
+	/*line memory.go:118:60000*/ for threadX := range dimX {
+		/*line memory.go:119:60000*/ r.ThreadIdx.X = threadX
+		/*line memory.go:103:60000*/ if threadX > 0 {
+			/*line memory.go:104:60000*/ continue /*line quern_gen.go:3049:1*/
 		}
-		old := atomic.AddUint32(&ticket[0], 1) - c
-//line memory.go:107:60000
-		n := int(old)
-//line memory.go:107:60000
-		sum := x[n]
-//line memory.go:108:60000
-		if n > 0 {
+		/*line memory.go:106*/ old := atomic.AddUint32(&ticket[0], 1) - c
+		/*line memory.go:107:60000*/ n := int(old)
+		/*line memory.go:107:60000*/ sum := x[n]
+		/*line memory.go:108:60000*/ if n > 0 {
 //line memory.go:109:60000
 			var loaded uint32
-//line memory.go:109:60000
-			for {
-//line memory.go:110:60000
-				if r.Halted() {
-//line memory.go:109:60000
-					r.Halt()
-//line memory.go:110:60000
+			/*line memory.go:109:60000*/ for {
+				/*line memory.go:110:60000*/ if r.Halted() {
+					/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3059:1*/
 				}
-//line memory.go:109:60000
-				loaded = host2.Load(r, &ready[n-1])
-//line memory.go:110:60000
-				if !(loaded == 0) {
-//line memory.go:111:60000
-					break
-//line memory.go:112:60000
+				/*line memory.go:109:60000*/ loaded = host2.Load(r, &ready[n-1])
+				/*line memory.go:110:60000*/ if !(loaded == 0) {
+					/*line memory.go:111:60000*/ break /*line quern_gen.go:3063:1*/
 				}
-//line memory.go:113:60000
 			}
-//line memory.go:111:60000
-			sum += sums[n-1]
-//line memory.go:112:60000
+			/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3066:1*/
 		}
-//line memory.go:113:60000
-		sums[n] = sum
-//line memory.go:114:60000
-		kernel.StoreRelease(&ready[n], 1)
-//line memory.go:115:60000
+		/*line memory.go:113:60000*/ sums[n] = sum
+		/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3069:1*/
 	}
-//line memory.go:116:60000
 }
 
-//line quern_gen.go:5433:1
 func quernPlainTotal(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
@@ -5458,8 +3098,7 @@ func quernHostTotal(r *host2.Run) {
 	last := host2.Shared[bool](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line memory.go:125
-		kFirst = blockX * 128
+		/*line memory.go:125*/ kFirst = blockX * 128
 		for range 1 {
 			for range 1 {
 				quernRow1Total(r, sum)
@@ -5498,27 +3137,23 @@ func quernHostTotal(r *host2.Run) {
 				quernRow5Total(r, last, gridX, partial, out)
 			}
 		}
-	}
+	} /*line quern_gen.go:3140:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5506:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
-//line memory.go:124
-	clear(sum[0:128])
+	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3145:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5513:1
-func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at, at2, at3, at4 int) {
+func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at int, at2 int, at3 int, at4 int) {
 	if at >= 0 && 128 <= len(x)-at && at2 >= 0 && 128 <= len(x)-at2 && at3 >= 0 && 128 <= len(x)-at3 && at4 >= 0 && 128 <= len(x)-at4 {
 		row := (*[128]float64)(x[at:])
 		row2 := (*[128]float64)(x[at2:])
 		row3 := (*[128]float64)(x[at3:])
 		row4 := (*[128]float64)(x[at4:])
 		for threadX := range 128 {
-//line memory.go:126
-			sum[threadX] += row[threadX]
+			/*line memory.go:126*/ sum[threadX] += row[threadX]
 			sum[threadX] += row2[threadX]
 			sum[threadX] += row3[threadX]
 			sum[threadX] += row4[threadX]
@@ -5527,19 +3162,14 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at, at2, at3, 
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line memory.go:126
-		sum[threadX] += x[at+threadX]
-//line memory.go:126
-		sum[threadX] += x[at2+threadX]
-//line memory.go:126
-		sum[threadX] += x[at3+threadX]
-//line memory.go:126
-		sum[threadX] += x[at4+threadX]
-	}
+		/*line memory.go:126*/ sum[threadX] += x[at+threadX]
+		/*line memory.go:126*/ sum[threadX] += x[at2+threadX]
+		/*line memory.go:126*/ sum[threadX] += x[at3+threadX]
+		/*line memory.go:126*/ sum[threadX] += x[at4+threadX]
+	} /*line quern_gen.go:3169:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5543:1
 func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 	if kFirst2 >= -1<<61 && kFirst2 <= 1<<61 {
 		count3 := min(len(x)-kFirst2, 128)
@@ -5550,23 +3180,20 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 			row5 := sum[:count3]
 			row6 := x[kFirst2:][:count3]
 			for threadX := range count3 {
-//line memory.go:126
-				row5[threadX] += row6[threadX]
+				/*line memory.go:126*/ row5[threadX] += row6[threadX]
 			}
 			return
 		}
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line memory.go:125
-		if kFirst2+threadX < len(x) {
+		/*line memory.go:125*/ if kFirst2+threadX < len(x) {
 			sum[threadX] += x[kFirst2+threadX]
 		}
-	}
+	} /*line quern_gen.go:3193:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5570:1
 func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	firstX := 0
 	count4 := 1 - firstX
@@ -5580,56 +3207,48 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 //line memory.go:130
 			var s float64
 			for i := 0; i < 128; i++ {
-//line memory.go:131
-				v := sum[i]
+				/*line memory.go:131*/ v := sum[i]
 				s += v
 			}
 			partial[blockX] = s
 			kernel.Fence()
 			old := atomic.AddUint32(&done[0], 1) - c
 			*last = old == uint32(gridX-1)
-//line memory.go:137
-			kernel.Fence()
+			/*line memory.go:137*/ kernel.Fence()
 		}
 		return
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line memory.go:129
-		if threadX == 0 {
+		/*line memory.go:129*/ if threadX == 0 {
 			var s float64
 			for i := 0; i < 128; i++ {
-//line memory.go:131
-				v := sum[i]
+				/*line memory.go:131*/ v := sum[i]
 				s += v
 			}
 			partial[blockX] = s
 			kernel.Fence()
 			old := atomic.AddUint32(&done[0], 1) - c
 			*last = old == uint32(gridX-1)
-//line memory.go:137
-			kernel.Fence()
+			/*line memory.go:137*/ kernel.Fence()
 		}
-	}
+	} /*line quern_gen.go:3235:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5618:1
-func quernRow5Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
+func quernRow5Total(r *host2.Run, last *bool, gridX int, partial []float64, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line memory.go:140
-		if *last && threadX == 0 {
+		/*line memory.go:140*/ if *last && threadX == 0 {
 			var s2 float64
 			for b := 0; b < gridX; b++ {
 				s2 += partial[b]
 			}
 			out[0] = s2
 		}
-	}
+	} /*line quern_gen.go:3249:1*/
 }
 
-//line quern_gen.go:5633:1
 func quernPlainSpread(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
@@ -5656,7 +3275,7 @@ func quernHostSpread(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX, count int, same bool) {
+func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX int, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
 		if count <= 0 {
 			return
@@ -5664,8 +3283,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 		if same {
 			row := saw[base:][:count]
 			for threadX := range count {
-//line memory.go:155
-				if blockX == 0 {
+				/*line memory.go:155*/ if blockX == 0 {
 					kernel.StoreRelaxed(&flag[0], 1)
 				}
 				loaded := host2.Load(r, &flag[0])
@@ -5677,19 +3295,16 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line memory.go:154
-		if i < len(saw) {
+		/*line memory.go:154*/ if i < len(saw) {
 			if blockX == 0 {
 				kernel.StoreRelaxed(&flag[0], 1)
 			}
 			loaded := host2.Load(r, &flag[0])
-//line memory.go:158
-			saw[i] = loaded == 1
+			/*line memory.go:158*/ saw[i] = loaded == 1
 		}
-	}
+	} /*line quern_gen.go:3305:1*/
 }
 
-//line quern_gen.go:5693:1
 func quernPlainRows(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
@@ -5707,8 +3322,7 @@ func quernHostRows(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-//line memory.go:173
-		stage = 0
+		/*line memory.go:173*/ stage = 0
 		y = blockX
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -5718,11 +3332,9 @@ func quernHostRows(r *host2.Run) {
 		}
 		for ; y < t1; y += gridX {
 			if r.Halted() {
-//line memory.go:174
-				r.Halt()
+				/*line memory.go:174*/ r.Halt()
 			}
-//line memory.go:175
-			next = y + gridX
+			/*line memory.go:175*/ next = y + gridX
 			start := next * 256
 			for threadZ := range 1 {
 				for threadY := range 1 {
@@ -5738,12 +3350,11 @@ func quernHostRows(r *host2.Run) {
 			}
 			stage = 1 - stage
 		}
-	}
+	} /*line quern_gen.go:3353:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5746:1
-func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
+func quernRow1Rows(r *host2.Run, blockX int, t1 int, row *[2][256]float32, a []float32, base int) {
 	if !(blockX < t1) {
 		return
 	}
@@ -5751,40 +3362,32 @@ func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float
 		r.ThreadIdx.X = threadX
 		t3 := 4 * threadX
 		t5 := base + 4*threadX
-//line memory.go:170
-		t4 := row[0][t3:]
-//line memory.go:170
-		t6 := a[t5:]
+		/*line memory.go:170*/ t4 := row[0][t3:]
+		/*line memory.go:170*/ t6 := a[t5:]
 //line memory.go:170
 		*(*[4]float32)(t4) = *(*[4]float32)(t6)
-	}
+	} /*line quern_gen.go:3369:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5765:1
-func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
+func quernRow2Rows(r *host2.Run, next int, t1 int, stage int, row *[2][256]float32, start int, a []float32) {
 	if !(next < t1) {
 		return
 	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t9 := 4 * threadX
-//line memory.go:176
-		t8 := 1 - stage
-//line memory.go:176
-		_ = row[t8]
-//line memory.go:176
-		t10 := row[t8][t9:]
+		/*line memory.go:176*/ t8 := 1 - stage
+		/*line memory.go:176*/ _ = row[t8]
+		/*line memory.go:176*/ t10 := row[t8][t9:]
 		t11 := start + 4*threadX
-//line memory.go:176
-		t12 := a[t11:]
+		/*line memory.go:176*/ t12 := a[t11:]
 //line memory.go:176
 		*(*[4]float32)(t10) = *(*[4]float32)(t12)
-	}
+	} /*line quern_gen.go:3387:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5788:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -5798,13 +3401,10 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 //line memory.go:182
 			var sum float32
 			t14 := stage
-//line memory.go:183
-			_ = row[t14]
-//line memory.go:183
-			t15 := row[t14]
+			/*line memory.go:183*/ _ = row[t14]
+			/*line memory.go:183*/ t15 := row[t14]
 			for i := 0; i < 256; i++ {
-//line memory.go:183
-				v := t15[i]
+				/*line memory.go:183*/ v := t15[i]
 				sum += v
 			}
 			out[y] = sum
@@ -5813,25 +3413,20 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line memory.go:181
-		if threadX == 0 {
+		/*line memory.go:181*/ if threadX == 0 {
 			var sum float32
 			t14 := stage
-//line memory.go:183
-			_ = row[t14]
-//line memory.go:183
-			t15 := row[t14]
+			/*line memory.go:183*/ _ = row[t14]
+			/*line memory.go:183*/ t15 := row[t14]
 			for i := 0; i < 256; i++ {
-//line memory.go:183
-				v := t15[i]
+				/*line memory.go:183*/ v := t15[i]
 				sum += v
 			}
 			out[y] = sum
 		}
-	}
+	} /*line quern_gen.go:3427:1*/
 }
 
-//line quern_gen.go:5835:1
 func quernPlainBlur(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
@@ -5850,8 +3445,7 @@ func quernHostBlur(r *host2.Run) {
 		base3 := blockX*256 - first
 		base4 := blockX*256 - first + 1
 		r.ThreadIdx = kernel.Dim3{}
-//line memory.go:201
-		t3 = part[:]
+		/*line memory.go:201*/ t3 = part[:]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5865,12 +3459,11 @@ func quernHostBlur(r *host2.Run) {
 				quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
 			}
 		}
-	}
+	} /*line quern_gen.go:3462:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5873:1
-func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, threadZ int) {
+func quernRow1Blur(r *host2.Run, same bool, t3 []float32, x []float32, first int, threadY int, threadZ int) {
 	if !(threadY == 0 && threadZ == 0) {
 		return
 	}
@@ -5882,14 +3475,12 @@ func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, thr
 	for lane := range count {
 		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
-//line memory.go:201
-		copy(t3, x[first:])
-	}
+		/*line memory.go:201*/ copy(t3, x[first:])
+	} /*line quern_gen.go:3479:1*/
 }
 
 //go:noinline
-//line quern_gen.go:5892:1
-func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3, base4 int) {
+func quernRow2Blur(r *host2.Run, base int, x []float32, out []float32, part *[264]float32, first int, base2 int, base3 int, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && len(x)-1 >= -1<<61 && len(x)-1 <= 1<<61 {
 		firstX2 := max(1-base, 0)
 		count2 := min(len(x)-1-base, 256) - firstX2
@@ -5902,8 +3493,7 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 			row3 := part[base3+firstX2:][:count2]
 			row4 := part[base4+firstX2:][:count2]
 			for lane2 := range count2 {
-//line memory.go:205
-				row[lane2] = (row2[lane2] + row3[lane2] + row4[lane2]) / 3
+				/*line memory.go:205*/ row[lane2] = (row2[lane2] + row3[lane2] + row4[lane2]) / 3
 			}
 			return
 		}
@@ -5912,15 +3502,12 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		at := i - first
-//line memory.go:203
-		if i > 0 && i < len(x)-1 {
-//line memory.go:205
-			out[i] = (part[at-1] + part[at] + part[at+1]) / 3
+		/*line memory.go:203*/ if i > 0 && i < len(x)-1 {
+			/*line memory.go:205*/ out[i] = (part[at-1] + part[at] + part[at+1]) / 3
 		}
-	}
+	} /*line quern_gen.go:3508:1*/
 }
 
-//line quern_gen.go:5924:1
 func quernPlainTimed(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
@@ -5949,35 +3536,29 @@ func quernHostTimed(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds []int64, dimX, count int, same bool) {
+func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, nanoseconds []int64, dimX int, count int, same bool) {
 	if same {
 		row := x[base:][:count]
 		row2 := cycles[base:][:count]
 		row3 := nanoseconds[base:][:count]
 		for threadX := range count {
-//line memory.go:215
-			now := kernel.Clock()
+			/*line memory.go:215*/ now := kernel.Clock()
 			t2 := now
-//line memory.go:215
-			now2 := kernel.GlobalTimer()
+			/*line memory.go:215*/ now2 := kernel.GlobalTimer()
 			t4 := now2
 			start := t2
 			begin := t4
-//line memory.go:216
-			v := row[threadX]
+			/*line memory.go:216*/ v := row[threadX]
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
-//line memory.go:217
-					r.Halt()
+					/*line memory.go:217*/ r.Halt()
 				}
-//line memory.go:218
-				v = float32(math.Sqrt(float64(v + 1)))
+				/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1)))
 			}
 			row[threadX] = v
 			now3 := kernel.Clock()
 			row2[threadX] = now3 - start
-//line memory.go:222
-			now4 := kernel.GlobalTimer()
+			/*line memory.go:222*/ now4 := kernel.GlobalTimer()
 			row3[threadX] = now4 - begin
 		}
 		return
@@ -5985,35 +3566,27 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line memory.go:215
-		now := kernel.Clock()
+		/*line memory.go:215*/ now := kernel.Clock()
 		t2 := now
-//line memory.go:215
-		now2 := kernel.GlobalTimer()
+		/*line memory.go:215*/ now2 := kernel.GlobalTimer()
 		t4 := now2
 		start := t2
 		begin := t4
-//line memory.go:216
-		v := x[i]
+		/*line memory.go:216*/ v := x[i]
 		for i2 := 0; i2 < n; i2++ {
 			if r.Halted() {
-//line memory.go:217
-				r.Halt()
+				/*line memory.go:217*/ r.Halt()
 			}
-//line memory.go:218
-			v = float32(math.Sqrt(float64(v + 1)))
+			/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1)))
 		}
 		x[i] = v
 		now3 := kernel.Clock()
-//line memory.go:221
-		cycles[i] = now3 - start
+		/*line memory.go:221*/ cycles[i] = now3 - start
 		now4 := kernel.GlobalTimer()
-//line memory.go:222
-		nanoseconds[i] = now4 - begin
-	}
+		/*line memory.go:222*/ nanoseconds[i] = now4 - begin
+	} /*line quern_gen.go:3587:1*/
 }
 
-//line quern_gen.go:6017:1
 func quernPlainIncrement(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
@@ -6043,34 +3616,20 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-//line options.go:11:70000
-				row[threadX]++
-//line options.go:12:70000
+				/*line options.go:11:70000*/ row[threadX]++ /*line quern_gen.go:3619:1*/
 			}
-//line options.go:13:70000
-			return
-//line options.go:14:70000
+			/*line options.go:13:70000*/ return /*line quern_gen.go:3621:1*/
 		}
-//line options.go:15:70000
 	}
-//line options.go:16:70000
-	for threadX := range width {
-//line options.go:17:70000
-		r.ThreadIdx.X = threadX
-//line options.go:18:70000
-		i := base + threadX
-//line options.go:10:70000
-		if i < len(x) {
-//line options.go:11:70000
-			x[i]++
-//line options.go:12:70000
+	/*line options.go:16:70000*/ for threadX := range width {
+		/*line options.go:17:70000*/ r.ThreadIdx.X = threadX
+		/*line options.go:18:70000*/ i := base + threadX
+		/*line options.go:10:70000*/ if i < len(x) {
+			/*line options.go:11:70000*/ x[i]++ /*line quern_gen.go:3628:1*/
 		}
-//line options.go:13:70000
 	}
-//line options.go:14:70000
 }
 
-//line quern_gen.go:6074:1
 func quernPlainMagnitudes(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
@@ -6096,7 +3655,7 @@ func quernHostMagnitudes(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, width int) {
+func quernRow1Magnitudes(r *host2.Run, base int, out []float32, x []float32, y []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -6107,34 +3666,20 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, width int)
 			row2 := x[base:][:count]
 			row3 := y[base:][:count]
 			for threadX := range count {
-//line options.go:20:70000
-				row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX])))
-//line options.go:21:70000
+				/*line options.go:20:70000*/ row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX]))) /*line quern_gen.go:3669:1*/
 			}
-//line options.go:22:70000
-			return
-//line options.go:23:70000
+			/*line options.go:22:70000*/ return /*line quern_gen.go:3671:1*/
 		}
-//line options.go:24:70000
 	}
-//line options.go:25:70000
-	for threadX := range width {
-//line options.go:26:70000
-		r.ThreadIdx.X = threadX
-//line options.go:27:70000
-		i := base + threadX
-//line options.go:19:70000
-		if i < len(out) {
-//line options.go:20:70000
-			out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i])))
-//line options.go:21:70000
+	/*line options.go:25:70000*/ for threadX := range width {
+		/*line options.go:26:70000*/ r.ThreadIdx.X = threadX
+		/*line options.go:27:70000*/ i := base + threadX
+		/*line options.go:19:70000*/ if i < len(out) {
+			/*line options.go:20:70000*/ out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i]))) /*line quern_gen.go:3678:1*/
 		}
-//line options.go:22:70000
 	}
-//line options.go:23:70000
 }
 
-//line quern_gen.go:6138:1
 func quernPlainColumnSums(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
@@ -6160,7 +3705,7 @@ func quernHostColumnSums(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, width2 int) {
+func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, sums []float32, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 && width >= -1<<61 && width <= 1<<61 {
 		count := min(width-base, width2)
 		if count <= 0 {
@@ -6173,60 +3718,34 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 				col := base + threadX
 //line options.go:30:70000
 				var sum float32
-//line options.go:32:70000
-				for i := col; i < len(matrix); i += width {
-//line options.go:33:70000
-					if r.Halted() {
-//line options.go:32:70000
-						r.Halt()
-//line options.go:33:70000
+				/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
+					/*line options.go:33:70000*/ if r.Halted() {
+						/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3723:1*/
 					}
-//line options.go:33:70000
-					sum += matrix[i]
-//line options.go:34:70000
+					/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3725:1*/
 				}
-//line options.go:35:70000
-				row[threadX] = sum
-//line options.go:36:70000
+				/*line options.go:35:70000*/ row[threadX] = sum /*line quern_gen.go:3727:1*/
 			}
-//line options.go:37:70000
-			return
-//line options.go:38:70000
+			/*line options.go:37:70000*/ return /*line quern_gen.go:3729:1*/
 		}
-//line options.go:39:70000
 	}
-//line options.go:40:70000
-	for threadX := range width2 {
-//line options.go:41:70000
-		r.ThreadIdx.X = threadX
-//line options.go:42:70000
-		col := base + threadX
-//line options.go:29:70000
-		if col < width {
+	/*line options.go:40:70000*/ for threadX := range width2 {
+		/*line options.go:41:70000*/ r.ThreadIdx.X = threadX
+		/*line options.go:42:70000*/ col := base + threadX
+		/*line options.go:29:70000*/ if col < width {
 //line options.go:30:70000
 			var sum float32
-//line options.go:32:70000
-			for i := col; i < len(matrix); i += width {
-//line options.go:33:70000
-				if r.Halted() {
-//line options.go:32:70000
-					r.Halt()
-//line options.go:33:70000
+			/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
+				/*line options.go:33:70000*/ if r.Halted() {
+					/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3740:1*/
 				}
-//line options.go:33:70000
-				sum += matrix[i]
-//line options.go:34:70000
+				/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3742:1*/
 			}
-//line options.go:35:70000
-			sums[col] = sum
-//line options.go:36:70000
+			/*line options.go:35:70000*/ sums[col] = sum /*line quern_gen.go:3744:1*/
 		}
-//line options.go:37:70000
 	}
-//line options.go:38:70000
 }
 
-//line quern_gen.go:6230:1
 func quernPlainPolynomials(r *host2.Run) {
 	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
@@ -6251,36 +3770,22 @@ func quernHostPolynomials(r *host2.Run) {
 	c8 := coefficients[7]
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line options.go:45:70000
-		iFirst = blockX * dimX
-//line options.go:46:70000
-		for ; iFirst < len(x); iFirst += size {
-//line options.go:47:70000
-			count := min(dimX, len(x)-iFirst)
-//line options.go:48:70000
-			same := iFirst >= 0 && count <= len(x)-iFirst
-//line options.go:49:70000
-			for threadZ := range dimZ {
-//line options.go:50:70000
-				for threadY := range dimY {
-//line options.go:51:70000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line options.go:52:70000
-					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same)
-//line options.go:53:70000
+		/*line options.go:45:70000*/ iFirst = blockX * dimX
+		/*line options.go:46:70000*/ for ; iFirst < len(x); iFirst += size {
+			/*line options.go:47:70000*/ count := min(dimX, len(x)-iFirst)
+			/*line options.go:48:70000*/ same := iFirst >= 0 && count <= len(x)-iFirst
+			/*line options.go:49:70000*/ for threadZ := range dimZ {
+				/*line options.go:50:70000*/ for threadY := range dimY {
+					/*line options.go:51:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line options.go:52:70000*/ quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same) /*line quern_gen.go:3780:1*/
 				}
-//line options.go:54:70000
 			}
-//line options.go:55:70000
 		}
-//line options.go:56:70000
 	}
-//line options.go:57:70000
 }
 
 //go:noinline
-//line quern_gen.go:6283:1
-func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX, count int, same bool) {
+func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 float32, c3 float32, c4 float32, c5 float32, c6 float32, c7 float32, c8 float32, dimX int, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		if count <= 0 {
 			return
@@ -6290,66 +3795,37 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, 
 			for threadX := range count {
 //line options.go:46:70000
 				var y float32
-//line options.go:49:70000
-				y = y*row[threadX] + c
-//line options.go:50:70000
-				y = y*row[threadX] + c2
-//line options.go:51:70000
-				y = y*row[threadX] + c3
-//line options.go:52:70000
-				y = y*row[threadX] + c4
-//line options.go:53:70000
-				y = y*row[threadX] + c5
-//line options.go:54:70000
-				y = y*row[threadX] + c6
-//line options.go:55:70000
-				y = y*row[threadX] + c7
-//line options.go:56:70000
-				y = y*row[threadX] + c8
-//line options.go:51:70000
-				row[threadX] = y
-//line options.go:52:70000
+				/*line options.go:49:70000*/ y = y*row[threadX] + c
+				/*line options.go:50:70000*/ y = y*row[threadX] + c2
+				/*line options.go:51:70000*/ y = y*row[threadX] + c3
+				/*line options.go:52:70000*/ y = y*row[threadX] + c4
+				/*line options.go:53:70000*/ y = y*row[threadX] + c5
+				/*line options.go:54:70000*/ y = y*row[threadX] + c6
+				/*line options.go:55:70000*/ y = y*row[threadX] + c7
+				/*line options.go:56:70000*/ y = y*row[threadX] + c8
+				/*line options.go:51:70000*/ row[threadX] = y /*line quern_gen.go:3806:1*/
 			}
-//line options.go:53:70000
-			return
-//line options.go:54:70000
+			/*line options.go:53:70000*/ return /*line quern_gen.go:3808:1*/
 		}
-//line options.go:55:70000
 	}
-//line options.go:56:70000
-	for threadX := range dimX {
-//line options.go:57:70000
-		r.ThreadIdx.X = threadX
-//line options.go:45:70000
-		if iFirst+threadX < len(x) {
+	/*line options.go:56:70000*/ for threadX := range dimX {
+		/*line options.go:57:70000*/ r.ThreadIdx.X = threadX
+		/*line options.go:45:70000*/ if iFirst+threadX < len(x) {
 //line options.go:46:70000
 			var y float32
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c2
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c3
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c4
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c5
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c6
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c7
-//line options.go:49:70000
-			y = y*x[iFirst+threadX] + c8
-//line options.go:51:70000
-			x[iFirst+threadX] = y
-//line options.go:52:70000
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c2
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c3
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c4
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c5
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c6
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c7
+			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c8
+			/*line options.go:51:70000*/ x[iFirst+threadX] = y /*line quern_gen.go:3824:1*/
 		}
-//line options.go:53:70000
 	}
-//line options.go:54:70000
 }
 
-//line quern_gen.go:6353:1
 func quernPlainTrace(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
@@ -6376,7 +3852,7 @@ func quernHostTrace(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX, count int, same bool) {
+func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
 		if count <= 0 {
 			return
@@ -6385,42 +3861,24 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX, co
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-//line output.go:9:80000
-				if row[threadX] > limit {
-//line output.go:10:80000
-					t2 := row[threadX]
-//line output.go:10:80000
-					host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
-//line output.go:11:80000
+				/*line output.go:9:80000*/ if row[threadX] > limit {
+					/*line output.go:10:80000*/ t2 := row[threadX]
+					/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3866:1*/
 				}
-//line output.go:12:80000
 			}
-//line output.go:13:80000
-			return
-//line output.go:14:80000
+			/*line output.go:13:80000*/ return /*line quern_gen.go:3869:1*/
 		}
-//line output.go:15:80000
 	}
-//line output.go:16:80000
-	for threadX := range dimX {
-//line output.go:17:80000
-		r.ThreadIdx.X = threadX
-//line output.go:18:80000
-		i := base + threadX
-//line output.go:9:80000
-		if i < len(x) && x[i] > limit {
-//line output.go:10:80000
-			t2 := x[i]
-//line output.go:10:80000
-			host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
-//line output.go:11:80000
+	/*line output.go:16:80000*/ for threadX := range dimX {
+		/*line output.go:17:80000*/ r.ThreadIdx.X = threadX
+		/*line output.go:18:80000*/ i := base + threadX
+		/*line output.go:9:80000*/ if i < len(x) && x[i] > limit {
+			/*line output.go:10:80000*/ t2 := x[i]
+			/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3877:1*/
 		}
-//line output.go:12:80000
 	}
-//line output.go:13:80000
 }
 
-//line quern_gen.go:6424:1
 func quernPlainRoots(r *host2.Run) {
 	v0 := host2.Slice[float64](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
@@ -6454,46 +3912,26 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line output.go:19:80000
-				if !(row[threadX] >= 0) {
-//line output.go:19:80000
-					host2.Fail(r, "assertion failed: the input is not negative")
-//line output.go:20:80000
+				/*line output.go:19:80000*/ if !(row[threadX] >= 0) {
+					/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3916:1*/
 				}
-//line output.go:20:80000
-				row[threadX] = math.Sqrt(row[threadX])
-//line output.go:21:80000
+				/*line output.go:20:80000*/ row[threadX] = math.Sqrt(row[threadX]) /*line quern_gen.go:3918:1*/
 			}
-//line output.go:22:80000
-			return
-//line output.go:23:80000
+			/*line output.go:22:80000*/ return /*line quern_gen.go:3920:1*/
 		}
-//line output.go:24:80000
 	}
-//line output.go:25:80000
-	for threadX := range width {
-//line output.go:26:80000
-		r.ThreadIdx.X = threadX
-//line output.go:27:80000
-		i := base + threadX
-//line output.go:18:80000
-		if i < len(x) {
-//line output.go:19:80000
-			if !(x[i] >= 0) {
-//line output.go:19:80000
-				host2.Fail(r, "assertion failed: the input is not negative")
-//line output.go:20:80000
+	/*line output.go:25:80000*/ for threadX := range width {
+		/*line output.go:26:80000*/ r.ThreadIdx.X = threadX
+		/*line output.go:27:80000*/ i := base + threadX
+		/*line output.go:18:80000*/ if i < len(x) {
+			/*line output.go:19:80000*/ if !(x[i] >= 0) {
+				/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3928:1*/
 			}
-//line output.go:20:80000
-			x[i] = math.Sqrt(x[i])
-//line output.go:21:80000
+			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i]) /*line quern_gen.go:3930:1*/
 		}
-//line output.go:22:80000
 	}
-//line output.go:23:80000
 }
 
-//line quern_gen.go:6497:1
 func quernPlainDecode(r *host2.Run) {
 	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
@@ -6529,56 +3967,33 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 			row2 := values[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line output.go:32:80000
-				c := row[threadX]
-//line output.go:33:80000
-				if 48 <= c && c <= 57 {
-//line output.go:34:80000
-					row2[threadX] = int32(c - 48)
+				/*line output.go:32:80000*/ c := row[threadX]
+				/*line output.go:33:80000*/ if 48 <= c && c <= 57 {
+					/*line output.go:34:80000*/ row2[threadX] = int32(c - 48)
 //line output.go:35:80000
 				} else {
-//line output.go:36:80000
-					host2.Fail(r, "not a digit")
-//line output.go:37:80000
+					/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:3975:1*/
 				}
-//line output.go:38:80000
 			}
-//line output.go:39:80000
-			return
-//line output.go:40:80000
+			/*line output.go:39:80000*/ return /*line quern_gen.go:3978:1*/
 		}
-//line output.go:41:80000
 	}
-//line output.go:42:80000
-	for threadX := range width {
-//line output.go:43:80000
-		r.ThreadIdx.X = threadX
-//line output.go:44:80000
-		i := base + threadX
-//line output.go:29:80000
-		if i >= len(text) {
-//line output.go:30:80000
-			continue
-//line output.go:31:80000
+	/*line output.go:42:80000*/ for threadX := range width {
+		/*line output.go:43:80000*/ r.ThreadIdx.X = threadX
+		/*line output.go:44:80000*/ i := base + threadX
+		/*line output.go:29:80000*/ if i >= len(text) {
+			/*line output.go:30:80000*/ continue /*line quern_gen.go:3985:1*/
 		}
-//line output.go:32:80000
-		c := text[i]
-//line output.go:33:80000
-		if 48 <= c && c <= 57 {
-//line output.go:34:80000
-			values[i] = int32(c - 48)
+		/*line output.go:32:80000*/ c := text[i]
+		/*line output.go:33:80000*/ if 48 <= c && c <= 57 {
+			/*line output.go:34:80000*/ values[i] = int32(c - 48)
 //line output.go:35:80000
 		} else {
-//line output.go:36:80000
-			host2.Fail(r, "not a digit")
-//line output.go:37:80000
+			/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:3992:1*/
 		}
-//line output.go:38:80000
 	}
-//line output.go:39:80000
 }
 
-//line quern_gen.go:6582:1
 func quernPlainPiHits(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
@@ -6604,7 +4019,7 @@ func quernHostPiHits(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, width int) {
+func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(hits)-base, width)
 		if count2 <= 0 {
@@ -6616,106 +4031,58 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, width
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t2 := uint64(i)
-//line random.go:14:90000
-				result0 := kernel.NewRandom(seed, t2)
-//line random.go:15:90000
-				random := result0
+				/*line random.go:14:90000*/ result0 := kernel.NewRandom(seed, t2)
+				/*line random.go:15:90000*/ random := result0
 //line random.go:15:90000
 				var count int32
-//line random.go:16:90000
-				for i2 := 0; i2 < n; i2++ {
-//line random.go:17:90000
-					if r.Halted() {
-//line random.go:16:90000
-						r.Halt()
-//line random.go:17:90000
+				/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
+					/*line random.go:17:90000*/ if r.Halted() {
+						/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4040:1*/
 					}
-//line random.go:17:90000
-					result02 := random.Float32()
-//line random.go:18:90000
-					t6 := result02
-//line random.go:17:90000
-					result03 := random.Float32()
-//line random.go:18:90000
-					t8 := result03
-//line random.go:19:90000
-					x := t6
-//line random.go:20:90000
-					y := t8
-//line random.go:18:90000
-					if x*x+y*y < 1 {
-//line random.go:19:90000
-						count++
-//line random.go:20:90000
+					/*line random.go:17:90000*/ result02 := random.Float32()
+					/*line random.go:18:90000*/ t6 := result02
+					/*line random.go:17:90000*/ result03 := random.Float32()
+					/*line random.go:18:90000*/ t8 := result03
+					/*line random.go:19:90000*/ x := t6
+					/*line random.go:20:90000*/ y := t8
+					/*line random.go:18:90000*/ if x*x+y*y < 1 {
+						/*line random.go:19:90000*/ count++ /*line quern_gen.go:4049:1*/
 					}
-//line random.go:21:90000
 				}
-//line random.go:22:90000
-				row[threadX] = count
-//line random.go:23:90000
+				/*line random.go:22:90000*/ row[threadX] = count /*line quern_gen.go:4052:1*/
 			}
-//line random.go:24:90000
-			return
-//line random.go:25:90000
+			/*line random.go:24:90000*/ return /*line quern_gen.go:4054:1*/
 		}
-//line random.go:26:90000
 	}
-//line random.go:27:90000
-	for threadX := range width {
-//line random.go:28:90000
-		r.ThreadIdx.X = threadX
-//line random.go:29:90000
-		i := base + threadX
-//line random.go:30:90000
-		t2 := uint64(i)
-//line random.go:11:90000
-		if i >= len(hits) {
-//line random.go:12:90000
-			continue
-//line random.go:13:90000
+	/*line random.go:27:90000*/ for threadX := range width {
+		/*line random.go:28:90000*/ r.ThreadIdx.X = threadX
+		/*line random.go:29:90000*/ i := base + threadX
+		/*line random.go:30:90000*/ t2 := uint64(i)
+		/*line random.go:11:90000*/ if i >= len(hits) {
+			/*line random.go:12:90000*/ continue /*line quern_gen.go:4062:1*/
 		}
-//line random.go:14:90000
-		result0 := kernel.NewRandom(seed, t2)
-//line random.go:15:90000
-		random := result0
+		/*line random.go:14:90000*/ result0 := kernel.NewRandom(seed, t2)
+		/*line random.go:15:90000*/ random := result0
 //line random.go:15:90000
 		var count int32
-//line random.go:16:90000
-		for i2 := 0; i2 < n; i2++ {
-//line random.go:17:90000
-			if r.Halted() {
-//line random.go:16:90000
-				r.Halt()
-//line random.go:17:90000
+		/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
+			/*line random.go:17:90000*/ if r.Halted() {
+				/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4070:1*/
 			}
-//line random.go:17:90000
-			result02 := random.Float32()
-//line random.go:18:90000
-			t6 := result02
-//line random.go:17:90000
-			result03 := random.Float32()
-//line random.go:18:90000
-			t8 := result03
-//line random.go:19:90000
-			x := t6
-//line random.go:20:90000
-			y := t8
-//line random.go:18:90000
-			if x*x+y*y < 1 {
-//line random.go:19:90000
-				count++
-//line random.go:20:90000
+			/*line random.go:17:90000*/ result02 := random.Float32()
+			/*line random.go:18:90000*/ t6 := result02
+			/*line random.go:17:90000*/ result03 := random.Float32()
+			/*line random.go:18:90000*/ t8 := result03
+			/*line random.go:19:90000*/ x := t6
+			/*line random.go:20:90000*/ y := t8
+			/*line random.go:18:90000*/ if x*x+y*y < 1 {
+				/*line random.go:19:90000*/ count++ /*line quern_gen.go:4079:1*/
 			}
-//line random.go:21:90000
 		}
-//line random.go:22:90000
-		hits[i] = count
-//line random.go:23:90000
+		/*line random.go:22:90000*/ hits[i] = count /*line quern_gen.go:4082:1*/
 	}
-//line random.go:24:90000
 }
 
-//line quern_gen.go:6719:1
 func quernPlainNoise(r *host2.Run) {
 	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
@@ -6733,42 +4100,25 @@ func quernHostNoise(r *host2.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line random.go:30:90000
-		iFirst = blockX * dimX
-//line random.go:31:90000
-		for ; iFirst < len(signal); iFirst += size {
-//line random.go:32:90000
-			if r.Halted() {
-//line random.go:30:90000
-				r.Halt()
-//line random.go:31:90000
+		/*line random.go:30:90000*/ iFirst = blockX * dimX
+		/*line random.go:31:90000*/ for ; iFirst < len(signal); iFirst += size {
+			/*line random.go:32:90000*/ if r.Halted() {
+				/*line random.go:30:90000*/ r.Halt() /*line quern_gen.go:4106:1*/
 			}
-//line random.go:32:90000
-			count := min(dimX, len(signal)-iFirst)
-//line random.go:33:90000
-			same := iFirst >= 0 && count <= len(signal)-iFirst
-//line random.go:34:90000
-			for threadZ := range dimZ {
-//line random.go:35:90000
-				for threadY := range dimY {
-//line random.go:36:90000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line random.go:37:90000
-					quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same)
-//line random.go:38:90000
+			/*line random.go:32:90000*/ count := min(dimX, len(signal)-iFirst)
+			/*line random.go:33:90000*/ same := iFirst >= 0 && count <= len(signal)-iFirst
+			/*line random.go:34:90000*/ for threadZ := range dimZ {
+				/*line random.go:35:90000*/ for threadY := range dimY {
+					/*line random.go:36:90000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line random.go:37:90000*/ quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same) /*line quern_gen.go:4113:1*/
 				}
-//line random.go:39:90000
 			}
-//line random.go:40:90000
 		}
-//line random.go:41:90000
 	}
-//line random.go:42:90000
 }
 
 //go:noinline
-//line quern_gen.go:6771:1
-func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX, count int, same bool) {
+func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		if count <= 0 {
 			return
@@ -6777,52 +4127,29 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 			row := signal[iFirst:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line random.go:31:90000
-				t2 := uint64(iFirst + threadX)
-//line random.go:31:90000
-				result0 := kernel.NewRandom(seed, t2)
-//line random.go:32:90000
-				random := result0
-//line random.go:32:90000
-				x, _ := random.Normal()
-//line random.go:33:90000
-				x2 := x
-//line random.go:33:90000
-				row[threadX] += sigma * x2
-//line random.go:34:90000
+				/*line random.go:31:90000*/ t2 := uint64(iFirst + threadX)
+				/*line random.go:31:90000*/ result0 := kernel.NewRandom(seed, t2)
+				/*line random.go:32:90000*/ random := result0
+				/*line random.go:32:90000*/ x, _ := random.Normal()
+				/*line random.go:33:90000*/ x2 := x
+				/*line random.go:33:90000*/ row[threadX] += sigma * x2 /*line quern_gen.go:4135:1*/
 			}
-//line random.go:35:90000
-			return
-//line random.go:36:90000
+			/*line random.go:35:90000*/ return /*line quern_gen.go:4137:1*/
 		}
-//line random.go:37:90000
 	}
-//line random.go:38:90000
-	for threadX := range dimX {
-//line random.go:39:90000
-		r.ThreadIdx.X = threadX
-//line random.go:30:90000
-		if iFirst+threadX < len(signal) {
-//line random.go:31:90000
-			t2 := uint64(iFirst + threadX)
-//line random.go:31:90000
-			result0 := kernel.NewRandom(seed, t2)
-//line random.go:32:90000
-			random := result0
-//line random.go:32:90000
-			x, _ := random.Normal()
-//line random.go:33:90000
-			x2 := x
-//line random.go:33:90000
-			signal[iFirst+threadX] += sigma * x2
-//line random.go:34:90000
+	/*line random.go:38:90000*/ for threadX := range dimX {
+		/*line random.go:39:90000*/ r.ThreadIdx.X = threadX
+		/*line random.go:30:90000*/ if iFirst+threadX < len(signal) {
+			/*line random.go:31:90000*/ t2 := uint64(iFirst + threadX)
+			/*line random.go:31:90000*/ result0 := kernel.NewRandom(seed, t2)
+			/*line random.go:32:90000*/ random := result0
+			/*line random.go:32:90000*/ x, _ := random.Normal()
+			/*line random.go:33:90000*/ x2 := x
+			/*line random.go:33:90000*/ signal[iFirst+threadX] += sigma * x2 /*line quern_gen.go:4148:1*/
 		}
-//line random.go:35:90000
 	}
-//line random.go:36:90000
 }
 
-//line quern_gen.go:6826:1
 func quernPlainShuffledKeys(r *host2.Run) {
 	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
@@ -6854,7 +4181,7 @@ func quernHostShuffledKeys(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1_3, t5, t6, c2, c3 uint32, width int) {
+func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t1_2 uint32, t1_3 uint32, t5 uint32, t6 uint32, c2 uint32, c3 uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(keys)-base, width)
 		if count <= 0 {
@@ -6865,613 +4192,313 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 			for threadX := range count {
 				i := base + threadX
 				t1_0 := uint32(i)
-//line random.go:42:90000
-				a := t1_0
-//line random.go:43:90000
-				b := t1_1
-//line random.go:44:90000
-				c := t1_2
-//line random.go:45:90000
-				d := t1_3
-//line random.go:46:90000
-				k0 := t5
-//line random.go:47:90000
-				k1 := t6
-//line random.go:48:90000
-				t7 := a
-//line random.go:49:90000
-				hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
-//line random.go:50:90000
-				lo0 := t7 * 3528531795
-//line random.go:51:90000
-				t8 := c
-//line random.go:52:90000
-				hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
-//line random.go:53:90000
-				lo1 := t8 * 3449720151
-//line random.go:54:90000
-				t9 := hi1 ^ b ^ k0
-//line random.go:55:90000
-				t10 := lo1
-//line random.go:56:90000
-				t11 := hi0 ^ d ^ k1
-//line random.go:57:90000
-				t12 := lo0
-//line random.go:58:90000
-				a = t9
-//line random.go:59:90000
-				b = t10
-//line random.go:60:90000
-				c = t11
-//line random.go:61:90000
-				d = t12
-//line random.go:62:90000
-				k0 += 2654435769
-//line random.go:63:90000
-				k1 += 3144134277
-//line random.go:64:90000
-				t72 := a
-//line random.go:65:90000
-				hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
-//line random.go:66:90000
-				lo02 := t72 * 3528531795
-//line random.go:67:90000
-				t82 := c
-//line random.go:68:90000
-				hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
-//line random.go:69:90000
-				lo12 := t82 * 3449720151
-//line random.go:70:90000
-				t92 := hi12 ^ b ^ k0
-//line random.go:71:90000
-				t102 := lo12
-//line random.go:72:90000
-				t112 := hi02 ^ d ^ k1
-//line random.go:73
-				t122 := lo02
-//line random.go:74:90000
-				a = t92
-//line random.go:75:90000
-				b = t102
-//line random.go:76:90000
-				c = t112
-//line random.go:77:90000
-				d = t122
-//line random.go:78:90000
-				k0 += 2654435769
-//line random.go:79:90000
-				k1 += 3144134277
-//line random.go:80:90000
-				t73 := a
-//line random.go:81:90000
-				hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
-//line random.go:82:90000
-				lo03 := t73 * 3528531795
-//line random.go:83:90000
-				t83 := c
-//line random.go:84:90000
-				hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
-//line random.go:85:90000
-				lo13 := t83 * 3449720151
-//line random.go:86:90000
-				t93 := hi13 ^ b ^ k0
-//line random.go:87:90000
-				t103 := lo13
-//line random.go:88:90000
-				t113 := hi03 ^ d ^ k1
-//line random.go:89:90000
-				t123 := lo03
-//line random.go:90:90000
-				a = t93
-//line random.go:91:90000
-				b = t103
-//line random.go:92:90000
-				c = t113
-//line random.go:93:90000
-				d = t123
-//line random.go:94:90000
-				k0 += 2654435769
-//line random.go:95:90000
-				k1 += 3144134277
-//line random.go:96:90000
-				t74 := a
-//line random.go:97:90000
-				hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
-//line random.go:98:90000
-				lo04 := t74 * 3528531795
-//line random.go:99:90000
-				t84 := c
-//line random.go:100:90000
-				hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
-//line random.go:101:90000
-				lo14 := t84 * 3449720151
-//line random.go:102:90000
-				t94 := hi14 ^ b ^ k0
-//line random.go:103:90000
-				t104 := lo14
-//line random.go:104:90000
-				t114 := hi04 ^ d ^ k1
-//line random.go:105:90000
-				t124 := lo04
-//line random.go:106:90000
-				a = t94
-//line random.go:107:90000
-				b = t104
-//line random.go:108:90000
-				c = t114
-//line random.go:109:90000
-				d = t124
-//line random.go:110:90000
-				k0 += 2654435769
-//line random.go:111:90000
-				k1 += 3144134277
-//line random.go:112:90000
-				t75 := a
-//line random.go:113:90000
-				hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
-//line random.go:114:90000
-				lo05 := t75 * 3528531795
-//line random.go:115:90000
-				t85 := c
-//line random.go:116:90000
-				hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
-//line random.go:117:90000
-				lo15 := t85 * 3449720151
-//line random.go:118:90000
-				t95 := hi15 ^ b ^ k0
-//line random.go:119:90000
-				t105 := lo15
-//line random.go:120:90000
-				t115 := hi05 ^ d ^ k1
-//line random.go:121:90000
-				t125 := lo05
-//line random.go:122:90000
-				a = t95
-//line random.go:123:90000
-				b = t105
-//line random.go:124:90000
-				c = t115
-//line random.go:125:90000
-				d = t125
-//line random.go:126:90000
-				k0 += 2654435769
-//line random.go:127:90000
-				k1 += 3144134277
-//line random.go:128:90000
-				t76 := a
-//line random.go:129:90000
-				hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
-//line random.go:130:90000
-				lo06 := t76 * 3528531795
-//line random.go:131:90000
-				t86 := c
-//line random.go:132:90000
-				hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
-//line random.go:133:90000
-				lo16 := t86 * 3449720151
-//line random.go:134:90000
-				t96 := hi16 ^ b ^ k0
-//line random.go:135:90000
-				t106 := lo16
-//line random.go:136:90000
-				t116 := hi06 ^ d ^ k1
-//line random.go:137:90000
-				t126 := lo06
-//line random.go:138:90000
-				a = t96
-//line random.go:139:90000
-				b = t106
-//line random.go:140:90000
-				c = t116
-//line random.go:141:90000
-				d = t126
-//line random.go:142:90000
-				k0 += 2654435769
-//line random.go:143:90000
-				k1 += 3144134277
-//line random.go:144:90000
-				t77 := a
-//line random.go:145:90000
-				hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
-//line random.go:146:90000
-				lo07 := t77 * 3528531795
-//line random.go:147:90000
-				t87 := c
-//line random.go:148:90000
-				hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
-//line random.go:149:90000
-				lo17 := t87 * 3449720151
-//line random.go:150:90000
-				t97 := hi17 ^ b ^ k0
-//line random.go:151:90000
-				t107 := lo17
-//line random.go:152:90000
-				t117 := hi07 ^ d ^ k1
-//line random.go:153:90000
-				t127 := lo07
-//line random.go:154:90000
-				a = t97
-//line random.go:155:90000
-				b = t107
-//line random.go:156:90000
-				c = t117
-//line random.go:157:90000
-				d = t127
-//line random.go:158:90000
-				k0 += 2654435769
-//line random.go:159:90000
-				k1 += 3144134277
-//line random.go:160:90000
-				t78 := a
-//line random.go:161:90000
-				hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
-//line random.go:162:90000
-				lo08 := t78 * 3528531795
-//line random.go:163:90000
-				t88 := c
-//line random.go:164:90000
-				hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-//line random.go:165:90000
-				t98 := hi18 ^ b ^ k0
-//line random.go:166:90000
-				t118 := hi08 ^ d ^ k1
-//line random.go:167
-				t128 := lo08
+				/*line random.go:42:90000*/ a := t1_0
+				/*line random.go:43:90000*/ b := t1_1
+				/*line random.go:44:90000*/ c := t1_2
+				/*line random.go:45:90000*/ d := t1_3
+				/*line random.go:46:90000*/ k0 := t5
+				/*line random.go:47:90000*/ k1 := t6
+				/*line random.go:48:90000*/ t7 := a
+				/*line random.go:49:90000*/ hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+				/*line random.go:50:90000*/ lo0 := t7 * 3528531795
+				/*line random.go:51:90000*/ t8 := c
+				/*line random.go:52:90000*/ hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+				/*line random.go:53:90000*/ lo1 := t8 * 3449720151
+				/*line random.go:54:90000*/ t9 := hi1 ^ b ^ k0
+				/*line random.go:55:90000*/ t10 := lo1
+				/*line random.go:56:90000*/ t11 := hi0 ^ d ^ k1
+				/*line random.go:57:90000*/ t12 := lo0
+				/*line random.go:58:90000*/ a = t9
+				/*line random.go:59:90000*/ b = t10
+				/*line random.go:60:90000*/ c = t11
+				/*line random.go:61:90000*/ d = t12
+				/*line random.go:62:90000*/ k0 += 2654435769
+				/*line random.go:63:90000*/ k1 += 3144134277
+				/*line random.go:64:90000*/ t72 := a
+				/*line random.go:65:90000*/ hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+				/*line random.go:66:90000*/ lo02 := t72 * 3528531795
+				/*line random.go:67:90000*/ t82 := c
+				/*line random.go:68:90000*/ hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+				/*line random.go:69:90000*/ lo12 := t82 * 3449720151
+				/*line random.go:70:90000*/ t92 := hi12 ^ b ^ k0
+				/*line random.go:71:90000*/ t102 := lo12
+				/*line random.go:72:90000*/ t112 := hi02 ^ d ^ k1
+				/*line random.go:73*/ t122 := lo02
+				/*line random.go:74:90000*/ a = t92
+				/*line random.go:75:90000*/ b = t102
+				/*line random.go:76:90000*/ c = t112
+				/*line random.go:77:90000*/ d = t122
+				/*line random.go:78:90000*/ k0 += 2654435769
+				/*line random.go:79:90000*/ k1 += 3144134277
+				/*line random.go:80:90000*/ t73 := a
+				/*line random.go:81:90000*/ hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+				/*line random.go:82:90000*/ lo03 := t73 * 3528531795
+				/*line random.go:83:90000*/ t83 := c
+				/*line random.go:84:90000*/ hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+				/*line random.go:85:90000*/ lo13 := t83 * 3449720151
+				/*line random.go:86:90000*/ t93 := hi13 ^ b ^ k0
+				/*line random.go:87:90000*/ t103 := lo13
+				/*line random.go:88:90000*/ t113 := hi03 ^ d ^ k1
+				/*line random.go:89:90000*/ t123 := lo03
+				/*line random.go:90:90000*/ a = t93
+				/*line random.go:91:90000*/ b = t103
+				/*line random.go:92:90000*/ c = t113
+				/*line random.go:93:90000*/ d = t123
+				/*line random.go:94:90000*/ k0 += 2654435769
+				/*line random.go:95:90000*/ k1 += 3144134277
+				/*line random.go:96:90000*/ t74 := a
+				/*line random.go:97:90000*/ hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+				/*line random.go:98:90000*/ lo04 := t74 * 3528531795
+				/*line random.go:99:90000*/ t84 := c
+				/*line random.go:100:90000*/ hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+				/*line random.go:101:90000*/ lo14 := t84 * 3449720151
+				/*line random.go:102:90000*/ t94 := hi14 ^ b ^ k0
+				/*line random.go:103:90000*/ t104 := lo14
+				/*line random.go:104:90000*/ t114 := hi04 ^ d ^ k1
+				/*line random.go:105*/ t124 := lo04
+				/*line random.go:106:90000*/ a = t94
+				/*line random.go:107:90000*/ b = t104
+				/*line random.go:108:90000*/ c = t114
+				/*line random.go:109:90000*/ d = t124
+				/*line random.go:110:90000*/ k0 += 2654435769
+				/*line random.go:111:90000*/ k1 += 3144134277
+				/*line random.go:112:90000*/ t75 := a
+				/*line random.go:113:90000*/ hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+				/*line random.go:114:90000*/ lo05 := t75 * 3528531795
+				/*line random.go:115:90000*/ t85 := c
+				/*line random.go:116:90000*/ hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+				/*line random.go:117:90000*/ lo15 := t85 * 3449720151
+				/*line random.go:118:90000*/ t95 := hi15 ^ b ^ k0
+				/*line random.go:119:90000*/ t105 := lo15
+				/*line random.go:120:90000*/ t115 := hi05 ^ d ^ k1
+				/*line random.go:121:90000*/ t125 := lo05
+				/*line random.go:122:90000*/ a = t95
+				/*line random.go:123:90000*/ b = t105
+				/*line random.go:124:90000*/ c = t115
+				/*line random.go:125:90000*/ d = t125
+				/*line random.go:126:90000*/ k0 += 2654435769
+				/*line random.go:127:90000*/ k1 += 3144134277
+				/*line random.go:128:90000*/ t76 := a
+				/*line random.go:129:90000*/ hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+				/*line random.go:130:90000*/ lo06 := t76 * 3528531795
+				/*line random.go:131:90000*/ t86 := c
+				/*line random.go:132:90000*/ hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+				/*line random.go:133:90000*/ lo16 := t86 * 3449720151
+				/*line random.go:134:90000*/ t96 := hi16 ^ b ^ k0
+				/*line random.go:135:90000*/ t106 := lo16
+				/*line random.go:136:90000*/ t116 := hi06 ^ d ^ k1
+				/*line random.go:137:90000*/ t126 := lo06
+				/*line random.go:138:90000*/ a = t96
+				/*line random.go:139:90000*/ b = t106
+				/*line random.go:140:90000*/ c = t116
+				/*line random.go:141:90000*/ d = t126
+				/*line random.go:142:90000*/ k0 += 2654435769
+				/*line random.go:143:90000*/ k1 += 3144134277
+				/*line random.go:144:90000*/ t77 := a
+				/*line random.go:145:90000*/ hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+				/*line random.go:146:90000*/ lo07 := t77 * 3528531795
+				/*line random.go:147:90000*/ t87 := c
+				/*line random.go:148:90000*/ hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+				/*line random.go:149:90000*/ lo17 := t87 * 3449720151
+				/*line random.go:150:90000*/ t97 := hi17 ^ b ^ k0
+				/*line random.go:151:90000*/ t107 := lo17
+				/*line random.go:152:90000*/ t117 := hi07 ^ d ^ k1
+				/*line random.go:153:90000*/ t127 := lo07
+				/*line random.go:154:90000*/ a = t97
+				/*line random.go:155:90000*/ b = t107
+				/*line random.go:156:90000*/ c = t117
+				/*line random.go:157:90000*/ d = t127
+				/*line random.go:158:90000*/ k0 += 2654435769
+				/*line random.go:159:90000*/ k1 += 3144134277
+				/*line random.go:160:90000*/ t78 := a
+				/*line random.go:161:90000*/ hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+				/*line random.go:162:90000*/ lo08 := t78 * 3528531795
+				/*line random.go:163:90000*/ t88 := c
+				/*line random.go:164:90000*/ hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+				/*line random.go:165:90000*/ t98 := hi18 ^ b ^ k0
+				/*line random.go:166:90000*/ t118 := hi08 ^ d ^ k1
+				/*line random.go:167*/ t128 := lo08
 				a = t98
 				c = t118
-//line random.go:170:90000
-				d = t128
-//line random.go:171:90000
-				k0 += 2654435769
-//line random.go:172:90000
-				k1 += 3144134277
-//line random.go:173:90000
-				t79 := a
-//line random.go:174:90000
-				hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-//line random.go:175:90000
-				t89 := c
-//line random.go:176:90000
-				lo18 := t89 * 3449720151
-//line random.go:177:90000
-				t108 := lo18
-//line random.go:178:90000
-				t119 := hi09 ^ d ^ k1
-//line random.go:179:90000
-				b = t108
-//line random.go:180:90000
-				c = t119
-//line random.go:181:90000
-				k0 += 2654435769
-//line random.go:182:90000
-				t810 := c
-//line random.go:183:90000
-				hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-//line random.go:184:90000
-				t99 := hi19 ^ b ^ k0
-//line random.go:185:90000
-				a = t99
-//line random.go:186:90000
-				result0_0 := a
-//line random.go:187:90000
-				t4_0 := result0_0
-//line random.go:188:90000
-				row[threadX] = t4_0
-//line random.go:189:90000
+				/*line random.go:170:90000*/ d = t128
+				/*line random.go:171:90000*/ k0 += 2654435769
+				/*line random.go:172*/ k1 += 3144134277
+				/*line random.go:173:90000*/ t79 := a
+				/*line random.go:174:90000*/ hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+				/*line random.go:175:90000*/ t89 := c
+				/*line random.go:176:90000*/ lo18 := t89 * 3449720151
+				/*line random.go:177:90000*/ t108 := lo18
+				/*line random.go:178:90000*/ t119 := hi09 ^ d ^ k1
+				/*line random.go:179:90000*/ b = t108
+				/*line random.go:180:90000*/ c = t119
+				/*line random.go:181:90000*/ k0 += 2654435769
+				/*line random.go:182:90000*/ t810 := c
+				/*line random.go:183:90000*/ hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
+				/*line random.go:184:90000*/ t99 := hi19 ^ b ^ k0
+				/*line random.go:185:90000*/ a = t99
+				/*line random.go:186:90000*/ result0_0 := a
+				/*line random.go:187:90000*/ t4_0 := result0_0
+				/*line random.go:188:90000*/ row[threadX] = t4_0 /*line quern_gen.go:4341:1*/
 			}
-//line random.go:190:90000
-			return
-//line random.go:191:90000
+			/*line random.go:190:90000*/ return /*line quern_gen.go:4343:1*/
 		}
-//line random.go:192:90000
 	}
-//line random.go:193
-	for threadX := range width {
+	/*line random.go:193*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t1_0 := uint32(i)
-//line random.go:41:90000
-		if i < len(keys) {
-//line random.go:42:90000
-			a := t1_0
-//line random.go:43:90000
-			b := t1_1
-//line random.go:44:90000
-			c := t1_2
-//line random.go:45:90000
-			d := t1_3
-//line random.go:46:90000
-			k0 := t5
-//line random.go:47:90000
-			k1 := t6
-//line random.go:48:90000
-			t7 := a
-//line random.go:49:90000
-			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
-//line random.go:50:90000
-			lo0 := t7 * 3528531795
-//line random.go:51:90000
-			t8 := c
-//line random.go:52:90000
-			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
-//line random.go:53:90000
-			lo1 := t8 * 3449720151
-//line random.go:54:90000
-			t9 := hi1 ^ b ^ k0
-//line random.go:55:90000
-			t10 := lo1
-//line random.go:56:90000
-			t11 := hi0 ^ d ^ k1
-//line random.go:57:90000
-			t12 := lo0
-//line random.go:58:90000
-			a = t9
-//line random.go:59:90000
-			b = t10
-//line random.go:60:90000
-			c = t11
-//line random.go:61:90000
-			d = t12
-//line random.go:62:90000
-			k0 += 2654435769
-//line random.go:63:90000
-			k1 += 3144134277
-//line random.go:64:90000
-			t72 := a
-//line random.go:65:90000
-			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
-//line random.go:66:90000
-			lo02 := t72 * 3528531795
-//line random.go:67:90000
-			t82 := c
-//line random.go:68:90000
-			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
-//line random.go:69:90000
-			lo12 := t82 * 3449720151
-//line random.go:70:90000
-			t92 := hi12 ^ b ^ k0
-//line random.go:71:90000
-			t102 := lo12
-//line random.go:72:90000
-			t112 := hi02 ^ d ^ k1
-//line random.go:73
-			t122 := lo02
-//line random.go:74:90000
-			a = t92
-//line random.go:75:90000
-			b = t102
-//line random.go:76:90000
-			c = t112
-//line random.go:77:90000
-			d = t122
-//line random.go:78:90000
-			k0 += 2654435769
-//line random.go:79:90000
-			k1 += 3144134277
-//line random.go:80:90000
-			t73 := a
-//line random.go:81:90000
-			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
-//line random.go:82:90000
-			lo03 := t73 * 3528531795
-//line random.go:83:90000
-			t83 := c
-//line random.go:84:90000
-			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
-//line random.go:85:90000
-			lo13 := t83 * 3449720151
-//line random.go:86:90000
-			t93 := hi13 ^ b ^ k0
-//line random.go:87:90000
-			t103 := lo13
-//line random.go:88:90000
-			t113 := hi03 ^ d ^ k1
-//line random.go:89:90000
-			t123 := lo03
-//line random.go:90:90000
-			a = t93
-//line random.go:91:90000
-			b = t103
-//line random.go:92:90000
-			c = t113
-//line random.go:93:90000
-			d = t123
-//line random.go:94:90000
-			k0 += 2654435769
-//line random.go:95:90000
-			k1 += 3144134277
-//line random.go:96:90000
-			t74 := a
-//line random.go:97:90000
-			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
-//line random.go:98:90000
-			lo04 := t74 * 3528531795
-//line random.go:99:90000
-			t84 := c
-//line random.go:100:90000
-			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
-//line random.go:101:90000
-			lo14 := t84 * 3449720151
-//line random.go:102:90000
-			t94 := hi14 ^ b ^ k0
-//line random.go:103:90000
-			t104 := lo14
-//line random.go:104:90000
-			t114 := hi04 ^ d ^ k1
-//line random.go:105:90000
-			t124 := lo04
-//line random.go:106:90000
-			a = t94
-//line random.go:107:90000
-			b = t104
-//line random.go:108:90000
-			c = t114
-//line random.go:109:90000
-			d = t124
-//line random.go:110:90000
-			k0 += 2654435769
-//line random.go:111:90000
-			k1 += 3144134277
-//line random.go:112:90000
-			t75 := a
-//line random.go:113:90000
-			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
-//line random.go:114:90000
-			lo05 := t75 * 3528531795
-//line random.go:115:90000
-			t85 := c
-//line random.go:116:90000
-			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
-//line random.go:117:90000
-			lo15 := t85 * 3449720151
-//line random.go:118:90000
-			t95 := hi15 ^ b ^ k0
-//line random.go:119:90000
-			t105 := lo15
-//line random.go:120:90000
-			t115 := hi05 ^ d ^ k1
-//line random.go:121:90000
-			t125 := lo05
-//line random.go:122:90000
-			a = t95
-//line random.go:123:90000
-			b = t105
-//line random.go:124:90000
-			c = t115
-//line random.go:125:90000
-			d = t125
-//line random.go:126:90000
-			k0 += 2654435769
-//line random.go:127:90000
-			k1 += 3144134277
-//line random.go:128:90000
-			t76 := a
-//line random.go:129:90000
-			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
-//line random.go:130:90000
-			lo06 := t76 * 3528531795
-//line random.go:131:90000
-			t86 := c
-//line random.go:132:90000
-			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
-//line random.go:133:90000
-			lo16 := t86 * 3449720151
-//line random.go:134:90000
-			t96 := hi16 ^ b ^ k0
-//line random.go:135:90000
-			t106 := lo16
-//line random.go:136:90000
-			t116 := hi06 ^ d ^ k1
-//line random.go:137:90000
-			t126 := lo06
-//line random.go:138:90000
-			a = t96
-//line random.go:139:90000
-			b = t106
-//line random.go:140:90000
-			c = t116
-//line random.go:141:90000
-			d = t126
-//line random.go:142:90000
-			k0 += 2654435769
-//line random.go:143:90000
-			k1 += 3144134277
-//line random.go:144:90000
-			t77 := a
-//line random.go:145:90000
-			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
-//line random.go:146:90000
-			lo07 := t77 * 3528531795
-//line random.go:147:90000
-			t87 := c
-//line random.go:148:90000
-			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
-//line random.go:149:90000
-			lo17 := t87 * 3449720151
-//line random.go:150:90000
-			t97 := hi17 ^ b ^ k0
-//line random.go:151:90000
-			t107 := lo17
-//line random.go:152:90000
-			t117 := hi07 ^ d ^ k1
-//line random.go:153:90000
-			t127 := lo07
-//line random.go:154:90000
-			a = t97
-//line random.go:155:90000
-			b = t107
-//line random.go:156:90000
-			c = t117
-//line random.go:157:90000
-			d = t127
-//line random.go:158:90000
-			k0 += 2654435769
-//line random.go:159:90000
-			k1 += 3144134277
-//line random.go:160:90000
-			t78 := a
-//line random.go:161:90000
-			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
-//line random.go:162:90000
-			lo08 := t78 * 3528531795
-//line random.go:163:90000
-			t88 := c
-//line random.go:164:90000
-			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-//line random.go:165:90000
-			t98 := hi18 ^ b ^ k0
-//line random.go:166:90000
-			t118 := hi08 ^ d ^ k1
-//line random.go:167
-			t128 := lo08
+		/*line random.go:41:90000*/ if i < len(keys) {
+			/*line random.go:42:90000*/ a := t1_0
+			/*line random.go:43:90000*/ b := t1_1
+			/*line random.go:44:90000*/ c := t1_2
+			/*line random.go:45:90000*/ d := t1_3
+			/*line random.go:46:90000*/ k0 := t5
+			/*line random.go:47:90000*/ k1 := t6
+			/*line random.go:48:90000*/ t7 := a
+			/*line random.go:49:90000*/ hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+			/*line random.go:50:90000*/ lo0 := t7 * 3528531795
+			/*line random.go:51:90000*/ t8 := c
+			/*line random.go:52:90000*/ hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+			/*line random.go:53:90000*/ lo1 := t8 * 3449720151
+			/*line random.go:54:90000*/ t9 := hi1 ^ b ^ k0
+			/*line random.go:55:90000*/ t10 := lo1
+			/*line random.go:56:90000*/ t11 := hi0 ^ d ^ k1
+			/*line random.go:57:90000*/ t12 := lo0
+			/*line random.go:58:90000*/ a = t9
+			/*line random.go:59:90000*/ b = t10
+			/*line random.go:60:90000*/ c = t11
+			/*line random.go:61:90000*/ d = t12
+			/*line random.go:62:90000*/ k0 += 2654435769
+			/*line random.go:63:90000*/ k1 += 3144134277
+			/*line random.go:64:90000*/ t72 := a
+			/*line random.go:65:90000*/ hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+			/*line random.go:66:90000*/ lo02 := t72 * 3528531795
+			/*line random.go:67:90000*/ t82 := c
+			/*line random.go:68:90000*/ hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+			/*line random.go:69:90000*/ lo12 := t82 * 3449720151
+			/*line random.go:70:90000*/ t92 := hi12 ^ b ^ k0
+			/*line random.go:71:90000*/ t102 := lo12
+			/*line random.go:72:90000*/ t112 := hi02 ^ d ^ k1
+			/*line random.go:73*/ t122 := lo02
+			/*line random.go:74:90000*/ a = t92
+			/*line random.go:75:90000*/ b = t102
+			/*line random.go:76:90000*/ c = t112
+			/*line random.go:77:90000*/ d = t122
+			/*line random.go:78:90000*/ k0 += 2654435769
+			/*line random.go:79:90000*/ k1 += 3144134277
+			/*line random.go:80:90000*/ t73 := a
+			/*line random.go:81:90000*/ hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+			/*line random.go:82:90000*/ lo03 := t73 * 3528531795
+			/*line random.go:83:90000*/ t83 := c
+			/*line random.go:84:90000*/ hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+			/*line random.go:85:90000*/ lo13 := t83 * 3449720151
+			/*line random.go:86:90000*/ t93 := hi13 ^ b ^ k0
+			/*line random.go:87:90000*/ t103 := lo13
+			/*line random.go:88:90000*/ t113 := hi03 ^ d ^ k1
+			/*line random.go:89:90000*/ t123 := lo03
+			/*line random.go:90:90000*/ a = t93
+			/*line random.go:91:90000*/ b = t103
+			/*line random.go:92:90000*/ c = t113
+			/*line random.go:93:90000*/ d = t123
+			/*line random.go:94:90000*/ k0 += 2654435769
+			/*line random.go:95:90000*/ k1 += 3144134277
+			/*line random.go:96:90000*/ t74 := a
+			/*line random.go:97:90000*/ hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+			/*line random.go:98:90000*/ lo04 := t74 * 3528531795
+			/*line random.go:99:90000*/ t84 := c
+			/*line random.go:100:90000*/ hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+			/*line random.go:101:90000*/ lo14 := t84 * 3449720151
+			/*line random.go:102:90000*/ t94 := hi14 ^ b ^ k0
+			/*line random.go:103:90000*/ t104 := lo14
+			/*line random.go:104:90000*/ t114 := hi04 ^ d ^ k1
+			/*line random.go:105*/ t124 := lo04
+			/*line random.go:106:90000*/ a = t94
+			/*line random.go:107:90000*/ b = t104
+			/*line random.go:108:90000*/ c = t114
+			/*line random.go:109:90000*/ d = t124
+			/*line random.go:110:90000*/ k0 += 2654435769
+			/*line random.go:111:90000*/ k1 += 3144134277
+			/*line random.go:112:90000*/ t75 := a
+			/*line random.go:113:90000*/ hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+			/*line random.go:114:90000*/ lo05 := t75 * 3528531795
+			/*line random.go:115:90000*/ t85 := c
+			/*line random.go:116:90000*/ hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+			/*line random.go:117:90000*/ lo15 := t85 * 3449720151
+			/*line random.go:118:90000*/ t95 := hi15 ^ b ^ k0
+			/*line random.go:119:90000*/ t105 := lo15
+			/*line random.go:120:90000*/ t115 := hi05 ^ d ^ k1
+			/*line random.go:121:90000*/ t125 := lo05
+			/*line random.go:122:90000*/ a = t95
+			/*line random.go:123:90000*/ b = t105
+			/*line random.go:124:90000*/ c = t115
+			/*line random.go:125:90000*/ d = t125
+			/*line random.go:126:90000*/ k0 += 2654435769
+			/*line random.go:127:90000*/ k1 += 3144134277
+			/*line random.go:128:90000*/ t76 := a
+			/*line random.go:129:90000*/ hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+			/*line random.go:130:90000*/ lo06 := t76 * 3528531795
+			/*line random.go:131:90000*/ t86 := c
+			/*line random.go:132:90000*/ hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+			/*line random.go:133:90000*/ lo16 := t86 * 3449720151
+			/*line random.go:134:90000*/ t96 := hi16 ^ b ^ k0
+			/*line random.go:135:90000*/ t106 := lo16
+			/*line random.go:136:90000*/ t116 := hi06 ^ d ^ k1
+			/*line random.go:137:90000*/ t126 := lo06
+			/*line random.go:138:90000*/ a = t96
+			/*line random.go:139:90000*/ b = t106
+			/*line random.go:140:90000*/ c = t116
+			/*line random.go:141:90000*/ d = t126
+			/*line random.go:142:90000*/ k0 += 2654435769
+			/*line random.go:143:90000*/ k1 += 3144134277
+			/*line random.go:144:90000*/ t77 := a
+			/*line random.go:145:90000*/ hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+			/*line random.go:146:90000*/ lo07 := t77 * 3528531795
+			/*line random.go:147:90000*/ t87 := c
+			/*line random.go:148:90000*/ hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+			/*line random.go:149:90000*/ lo17 := t87 * 3449720151
+			/*line random.go:150:90000*/ t97 := hi17 ^ b ^ k0
+			/*line random.go:151:90000*/ t107 := lo17
+			/*line random.go:152:90000*/ t117 := hi07 ^ d ^ k1
+			/*line random.go:153:90000*/ t127 := lo07
+			/*line random.go:154:90000*/ a = t97
+			/*line random.go:155:90000*/ b = t107
+			/*line random.go:156:90000*/ c = t117
+			/*line random.go:157:90000*/ d = t127
+			/*line random.go:158:90000*/ k0 += 2654435769
+			/*line random.go:159:90000*/ k1 += 3144134277
+			/*line random.go:160:90000*/ t78 := a
+			/*line random.go:161:90000*/ hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+			/*line random.go:162:90000*/ lo08 := t78 * 3528531795
+			/*line random.go:163:90000*/ t88 := c
+			/*line random.go:164:90000*/ hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+			/*line random.go:165:90000*/ t98 := hi18 ^ b ^ k0
+			/*line random.go:166:90000*/ t118 := hi08 ^ d ^ k1
+			/*line random.go:167*/ t128 := lo08
 			a = t98
 			c = t118
-//line random.go:170:90000
-			d = t128
-//line random.go:171:90000
-			k0 += 2654435769
-//line random.go:172:90000
-			k1 += 3144134277
-//line random.go:173:90000
-			t79 := a
-//line random.go:174:90000
-			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-//line random.go:175:90000
-			t89 := c
-//line random.go:176:90000
-			lo18 := t89 * 3449720151
-//line random.go:177:90000
-			t108 := lo18
-//line random.go:178:90000
-			t119 := hi09 ^ d ^ k1
-//line random.go:179:90000
-			b = t108
-//line random.go:180:90000
-			c = t119
-//line random.go:181:90000
-			k0 += 2654435769
-//line random.go:182:90000
-			t810 := c
-//line random.go:183:90000
-			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-//line random.go:184:90000
-			t99 := hi19 ^ b ^ k0
-//line random.go:185:90000
-			a = t99
-//line random.go:186:90000
-			result0_0 := a
-//line random.go:187:90000
-			t4_0 := result0_0
-//line random.go:42:90000
-			keys[i] = t4_0
-//line random.go:43:90000
+			/*line random.go:170:90000*/ d = t128
+			/*line random.go:171:90000*/ k0 += 2654435769
+			/*line random.go:172*/ k1 += 3144134277
+			/*line random.go:173:90000*/ t79 := a
+			/*line random.go:174:90000*/ hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+			/*line random.go:175:90000*/ t89 := c
+			/*line random.go:176:90000*/ lo18 := t89 * 3449720151
+			/*line random.go:177:90000*/ t108 := lo18
+			/*line random.go:178:90000*/ t119 := hi09 ^ d ^ k1
+			/*line random.go:179:90000*/ b = t108
+			/*line random.go:180:90000*/ c = t119
+			/*line random.go:181:90000*/ k0 += 2654435769
+			/*line random.go:182:90000*/ t810 := c
+			/*line random.go:183:90000*/ hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
+			/*line random.go:184:90000*/ t99 := hi19 ^ b ^ k0
+			/*line random.go:185:90000*/ a = t99
+			/*line random.go:186:90000*/ result0_0 := a
+			/*line random.go:187:90000*/ t4_0 := result0_0
+			/*line random.go:42:90000*/ keys[i] = t4_0 /*line quern_gen.go:4497:1*/
 		}
-//line random.go:44:90000
 	}
-//line random.go:45:90000
 }
 
-//line quern_gen.go:7475:1
 func quernPlainTensorProduct(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
@@ -7543,176 +4570,99 @@ func quernHostTensorProduct(r *host2.Run) {
 		blockY := r.BlockIdx.Y
 		t3 := blockY * 16
 		base := blockX * 64
-//line tensor.go:20:100000
-		step = 0
-//line tensor.go:21:100000
-		for threadZ := range 1 {
-//line tensor.go:22:100000
-			for threadY := range 1 {
-//line tensor.go:23:100000
-				first := (threadZ*1 + threadY) * 128
-//line tensor.go:24:100000
-				quernRow1TensorProduct(r, sumss, first)
-//line tensor.go:25:100000
+		/*line tensor.go:20:100000*/ step = 0
+		/*line tensor.go:21:100000*/ for threadZ := range 1 {
+			/*line tensor.go:22:100000*/ for threadY := range 1 {
+				/*line tensor.go:23:100000*/ first := (threadZ*1 + threadY) * 128
+				/*line tensor.go:24:100000*/ quernRow1TensorProduct(r, sumss, first) /*line quern_gen.go:4577:1*/
 			}
-//line tensor.go:26:100000
 		}
-//line tensor.go:27:100000
-		for ; step < t5; step++ {
-//line tensor.go:28:100000
-			if r.Halted() {
-//line tensor.go:20:100000
-				r.Halt()
-//line tensor.go:21:100000
+		/*line tensor.go:27:100000*/ for ; step < t5; step++ {
+			/*line tensor.go:28:100000*/ if r.Halted() {
+				/*line tensor.go:20:100000*/ r.Halt() /*line quern_gen.go:4582:1*/
 			}
-//line tensor.go:22:100000
-			start := step * 2
-//line tensor.go:23:100000
-			start2 := step * 16
-//line tensor.go:24:100000
-			for threadZ := range 1 {
-//line tensor.go:25:100000
-				for threadY := range 1 {
-//line tensor.go:26:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:27:100000
-					first2 := (threadZ*1 + threadY) * 128
-//line tensor.go:28:100000
-					quernRow2TensorProduct(r, tileA, first2, a, t3, k, start, tileB, b, start2, n, base)
-//line tensor.go:29:100000
+			/*line tensor.go:22:100000*/ start := step * 2
+			/*line tensor.go:23:100000*/ start2 := step * 16
+			/*line tensor.go:24:100000*/ for threadZ := range 1 {
+				/*line tensor.go:25:100000*/ for threadY := range 1 {
+					/*line tensor.go:26:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:27:100000*/ first2 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:28:100000*/ quernRow2TensorProduct(r, tileA, first2, a, t3, k, start, tileB, b, start2, n, base) /*line quern_gen.go:4590:1*/
 				}
-//line tensor.go:30:100000
 			}
-//line tensor.go:31:100000
-			for threadZ := range 1 {
-//line tensor.go:32:100000
-				for threadY := range 1 {
-//line tensor.go:33:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:34:100000
-					first3 := (threadZ*1 + threadY) * 128
-//line tensor.go:35:100000
-					quernRow3TensorProduct(r, givens, first3, tileA)
-//line tensor.go:36:100000
+			/*line tensor.go:31:100000*/ for threadZ := range 1 {
+				/*line tensor.go:32:100000*/ for threadY := range 1 {
+					/*line tensor.go:33:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:34:100000*/ first3 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:35:100000*/ quernRow3TensorProduct(r, givens, first3, tileA) /*line quern_gen.go:4597:1*/
 				}
-//line tensor.go:37:100000
 			}
-//line tensor.go:26:100000
-			host2.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:27:100000
-			for threadZ := range 1 {
-//line tensor.go:28:100000
-				for threadY := range 1 {
-//line tensor.go:29:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:30:100000
-					first4 := (threadZ*1 + threadY) * 128
-//line tensor.go:31:100000
-					quernRow4TensorProduct(r, words, first4, words2, words3, words4, fas, givens2, tileB)
-//line tensor.go:32:100000
+			/*line tensor.go:26:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
+			/*line tensor.go:27:100000*/ for threadZ := range 1 {
+				/*line tensor.go:28:100000*/ for threadY := range 1 {
+					/*line tensor.go:29:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:30:100000*/ first4 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:31:100000*/ quernRow4TensorProduct(r, words, first4, words2, words3, words4, fas, givens2, tileB) /*line quern_gen.go:4605:1*/
 				}
-//line tensor.go:33:100000
 			}
-//line tensor.go:27:100000
-			host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
-//line tensor.go:28:100000
-			for threadZ := range 1 {
-//line tensor.go:29:100000
-				for threadY := range 1 {
-//line tensor.go:30:100000
-					first5 := (threadZ*1 + threadY) * 128
-//line tensor.go:31:100000
-					quernRow5TensorProduct(r, sumss, first5, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s)
-//line tensor.go:32:100000
+			/*line tensor.go:27:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			/*line tensor.go:28:100000*/ for threadZ := range 1 {
+				/*line tensor.go:29:100000*/ for threadY := range 1 {
+					/*line tensor.go:30:100000*/ first5 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:31:100000*/ quernRow5TensorProduct(r, sumss, first5, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s) /*line quern_gen.go:4612:1*/
 				}
-//line tensor.go:33:100000
 			}
-//line tensor.go:28:100000
-			host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
-//line tensor.go:29:100000
-			for threadZ := range 1 {
-//line tensor.go:30:100000
-				for threadY := range 1 {
-//line tensor.go:31:100000
-					first6 := (threadZ*1 + threadY) * 128
-//line tensor.go:32:100000
-					quernRow6TensorProduct(r, sumss, first6, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s)
-//line tensor.go:33:100000
+			/*line tensor.go:28:100000*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
+			/*line tensor.go:29:100000*/ for threadZ := range 1 {
+				/*line tensor.go:30:100000*/ for threadY := range 1 {
+					/*line tensor.go:31:100000*/ first6 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:32:100000*/ quernRow6TensorProduct(r, sumss, first6, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s) /*line quern_gen.go:4619:1*/
 				}
-//line tensor.go:34:100000
 			}
-//line tensor.go:29:100000
-			host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
-//line tensor.go:30:100000
-			for threadZ := range 1 {
-//line tensor.go:31:100000
-				for threadY := range 1 {
-//line tensor.go:32:100000
-					first7 := (threadZ*1 + threadY) * 128
-//line tensor.go:33:100000
-					quernRow7TensorProduct(r, sumss, first7, sums6, sums7, sums8, sums9)
-//line tensor.go:34:100000
+			/*line tensor.go:29:100000*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
+			/*line tensor.go:30:100000*/ for threadZ := range 1 {
+				/*line tensor.go:31:100000*/ for threadY := range 1 {
+					/*line tensor.go:32:100000*/ first7 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:33:100000*/ quernRow7TensorProduct(r, sumss, first7, sums6, sums7, sums8, sums9) /*line quern_gen.go:4626:1*/
 				}
-//line tensor.go:35:100000
 			}
-//line tensor.go:36:100000
 		}
-//line tensor.go:37:100000
-		for threadZ := range 1 {
-//line tensor.go:38:100000
-			for threadY := range 1 {
-//line tensor.go:39:100000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:40:100000
-				first8 := (threadZ*1 + threadY) * 128
-//line tensor.go:41:100000
-				quernRow8TensorProduct(r, sumss, first8, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
-//line tensor.go:42:100000
+		/*line tensor.go:37:100000*/ for threadZ := range 1 {
+			/*line tensor.go:38:100000*/ for threadY := range 1 {
+				/*line tensor.go:39:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:40:100000*/ first8 := (threadZ*1 + threadY) * 128
+				/*line tensor.go:41:100000*/ quernRow8TensorProduct(r, sumss, first8, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468) /*line quern_gen.go:4634:1*/
 			}
-//line tensor.go:43:100000
 		}
-//line tensor.go:44:100000
 	}
-//line tensor.go:45:100000
 }
 
 //go:noinline
-//line quern_gen.go:7681:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 //line tensor.go:19:100000
-		*sums = [2]kernel.Accumulator[float32]{}
-//line tensor.go:20:100000
+		*sums = [2]kernel.Accumulator[float32]{} /*line quern_gen.go:4646:1*/
 	}
-//line tensor.go:21:100000
 }
 
 //go:noinline
-//line quern_gen.go:7694:1
-func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
+func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3 int, k int, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2 int, n int, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		warp := (threadX + first2) >> 5
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
 		t4 := base + warp*16
-//line tensor.go:21:100000
-		_ = tileA[warp][t1][t2]
-//line tensor.go:21:100000
-		tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
-//line tensor.go:22:100000
-		_ = tileB[warp][t1][t2]
-//line tensor.go:22:100000
-		tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2]
-//line tensor.go:23:100000
+		/*line tensor.go:21:100000*/ _ = tileA[warp][t1][t2]
+		/*line tensor.go:21:100000*/ tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
+		/*line tensor.go:22:100000*/ _ = tileB[warp][t1][t2]
+		/*line tensor.go:22:100000*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2] /*line quern_gen.go:4661:1*/
 	}
-//line tensor.go:24:100000
 }
 
 //go:noinline
-//line quern_gen.go:7716:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first3:])
 	for threadX := range 128 {
@@ -7720,20 +4670,14 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line tensor.go:26:100000
-		_ = tileA[warp][t1][t2]
-//line tensor.go:26:100000
-		given := &tileA[warp][t1][t2]
-//line tensor.go:27:100000
-		givenRow[threadX] = given
-//line tensor.go:28:100000
+		/*line tensor.go:26:100000*/ _ = tileA[warp][t1][t2]
+		/*line tensor.go:26:100000*/ given := &tileA[warp][t1][t2]
+		/*line tensor.go:27:100000*/ givenRow[threadX] = given /*line quern_gen.go:4675:1*/
 	}
-//line tensor.go:29:100000
 }
 
 //go:noinline
-//line quern_gen.go:7736:1
-func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
+func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2 []uint32, words3 []uint32, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := (*[128]uint32)(words[first4:])
 	wordRow2 := (*[128]uint32)(words2[first4:])
 	wordRow3 := (*[128]uint32)(words3[first4:])
@@ -7752,20 +4696,14 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 		t2 := (threadX + first4) & 31 / 16
 //line tensor.go:26:100000
 		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-//line tensor.go:27:100000
-		_ = tileB[warp][t1][t2]
-//line tensor.go:27:100000
-		given2 := &tileB[warp][t1][t2]
-//line tensor.go:28:100000
-		givenRow2[threadX] = given2
-//line tensor.go:29:100000
+		/*line tensor.go:27:100000*/ _ = tileB[warp][t1][t2]
+		/*line tensor.go:27:100000*/ given2 := &tileB[warp][t1][t2]
+		/*line tensor.go:28:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4701:1*/
 	}
-//line tensor.go:30:100000
 }
 
 //go:noinline
-//line quern_gen.go:7768:1
-func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
+func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
 	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
 	wordRow5 := (*[128]uint32)(words5[first5:])
@@ -7787,8 +4725,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		t30 := &t30Row[threadX]
 		t31 := &t31Row[threadX]
 		t32 := &t32Row[threadX]
-//line tensor.go:27:100000
-		left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+		/*line tensor.go:27:100000*/ left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
 //line tensor.go:28:100000
 		*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
 //line tensor.go:28:100000
@@ -7796,15 +4733,12 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:29:100000
 		*t31 = left
 //line tensor.go:30:100000
-		*t32 = sums[0]
-//line tensor.go:31:100000
+		*t32 = sums[0] /*line quern_gen.go:4736:1*/
 	}
-//line tensor.go:32:100000
 }
 
 //go:noinline
-//line quern_gen.go:7807:1
-func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
+func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
 	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
 	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first6:])
@@ -7826,22 +4760,18 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		t37 := &t37Row[threadX]
 		t38 := &t38Row[threadX]
 		t39 := &t39Row[threadX]
-//line tensor.go:28:100000
-		sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+		/*line tensor.go:28:100000*/ sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 //line tensor.go:29:100000
 		*t37 = *fa
 //line tensor.go:30:100000
 		*t38 = *right
 //line tensor.go:31:100000
-		*t39 = sums[1]
-//line tensor.go:32:100000
+		*t39 = sums[1] /*line quern_gen.go:4769:1*/
 	}
-//line tensor.go:33:100000
 }
 
 //go:noinline
-//line quern_gen.go:7844:1
-func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
+func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6 []float32, sums7 []float32, sums8 []float32, sums9 []float32) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
 	sumRow5 := (*[128]float32)(sums6[first7:])
 	sumRow6 := (*[128]float32)(sums7[first7:])
@@ -7853,16 +4783,12 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-//line tensor.go:29:100000
-		sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
-//line tensor.go:30:100000
+		/*line tensor.go:29:100000*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8} /*line quern_gen.go:4786:1*/
 	}
-//line tensor.go:31:100000
 }
 
 //go:noinline
-//line quern_gen.go:7865:1
-func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
+func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3 int, size int, n int, base int, t46 int, size2 int, t462 int, size3 int, t463 int, size4 int, t464 int, size5 int, t465 int, size6 int, t466 int, size7 int, t467 int, size8 int, t468 int) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first8:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -7885,48 +4811,27 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		result014 := (threadX+first8)&31&3<<1 + t467&1
 		result015 := (threadX+first8)&31>>2 + size8
 		result016 := (threadX+first8)&31&3<<1 + t468&1
-//line tensor.go:32:100000
-		sum9 := sums[0]
-//line tensor.go:33:100000
-		v := sum9[0]
-//line tensor.go:34:100000
-		c[(t3+result0)*n*8+t4+result02] = v
-//line tensor.go:33:100000
-		v2 := sum9[1]
-//line tensor.go:34:100000
-		c[(t3+result03)*n*8+t4+result04] = v2
-//line tensor.go:33:100000
-		v3 := sum9[2]
-//line tensor.go:34:100000
-		c[(t3+result05)*n*8+t4+result06] = v3
-//line tensor.go:33:100000
-		v4 := sum9[3]
-//line tensor.go:34:100000
-		c[(t3+result07)*n*8+t4+result08] = v4
-//line tensor.go:32:100000
-		sum10 := sums[1]
-//line tensor.go:33:100000
-		v5 := sum10[0]
-//line tensor.go:34:100000
-		c[(t3+result09)*n*8+t4+8+result010] = v5
-//line tensor.go:33:100000
-		v6 := sum10[1]
-//line tensor.go:34:100000
-		c[(t3+result011)*n*8+t4+8+result012] = v6
-//line tensor.go:33:100000
-		v7 := sum10[2]
-//line tensor.go:34:100000
-		c[(t3+result013)*n*8+t4+8+result014] = v7
-//line tensor.go:33:100000
-		v8 := sum10[3]
-//line tensor.go:34:100000
-		c[(t3+result015)*n*8+t4+8+result016] = v8
-//line tensor.go:35:100000
+		/*line tensor.go:32:100000*/ sum9 := sums[0]
+		/*line tensor.go:33:100000*/ v := sum9[0]
+		/*line tensor.go:34:100000*/ c[(t3+result0)*n*8+t4+result02] = v
+		/*line tensor.go:33:100000*/ v2 := sum9[1]
+		/*line tensor.go:34:100000*/ c[(t3+result03)*n*8+t4+result04] = v2
+		/*line tensor.go:33:100000*/ v3 := sum9[2]
+		/*line tensor.go:34:100000*/ c[(t3+result05)*n*8+t4+result06] = v3
+		/*line tensor.go:33:100000*/ v4 := sum9[3]
+		/*line tensor.go:34:100000*/ c[(t3+result07)*n*8+t4+result08] = v4
+		/*line tensor.go:32:100000*/ sum10 := sums[1]
+		/*line tensor.go:33:100000*/ v5 := sum10[0]
+		/*line tensor.go:34:100000*/ c[(t3+result09)*n*8+t4+8+result010] = v5
+		/*line tensor.go:33:100000*/ v6 := sum10[1]
+		/*line tensor.go:34:100000*/ c[(t3+result011)*n*8+t4+8+result012] = v6
+		/*line tensor.go:33:100000*/ v7 := sum10[2]
+		/*line tensor.go:34:100000*/ c[(t3+result013)*n*8+t4+8+result014] = v7
+		/*line tensor.go:33:100000*/ v8 := sum10[3]
+		/*line tensor.go:34:100000*/ c[(t3+result015)*n*8+t4+8+result016] = v8 /*line quern_gen.go:4831:1*/
 	}
-//line tensor.go:36:100000
 }
 
-//line quern_gen.go:7930:1
 func quernPlainSimilarities(r *host2.Run) {
 	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
@@ -7968,131 +4873,69 @@ func quernHostSimilarities(r *host2.Run) {
 	sums7 := host2.Scratch[int32](r, 25, r.BlockDim.Count())
 	sums8 := host2.Scratch[int32](r, 26, r.BlockDim.Count())
 	for r.Next() {
-//line tensor.go:49:100000
-		at = 0
-//line tensor.go:50:100000
-		for threadZ := range 1 {
-//line tensor.go:51:100000
-			for threadY := range 1 {
-//line tensor.go:52:100000
-				first := (threadZ*1 + threadY) * 32
-//line tensor.go:53:100000
-				quernRow1Similarities(r, lefts, first, rights)
-//line tensor.go:54:100000
+		/*line tensor.go:49:100000*/ at = 0
+		/*line tensor.go:50:100000*/ for threadZ := range 1 {
+			/*line tensor.go:51:100000*/ for threadY := range 1 {
+				/*line tensor.go:52:100000*/ first := (threadZ*1 + threadY) * 32
+				/*line tensor.go:53:100000*/ quernRow1Similarities(r, lefts, first, rights) /*line quern_gen.go:4880:1*/
 			}
-//line tensor.go:55:100000
 		}
-//line tensor.go:56:100000
-		for ; at < chunks; at += 2 {
-//line tensor.go:57:100000
-			for threadZ := range 1 {
-//line tensor.go:58:100000
-				for threadY := range 1 {
-//line tensor.go:59:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:60:100000
-					first2 := (threadZ*1 + threadY) * 32
-//line tensor.go:61:100000
-					quernRow2Similarities(r, tile, first2, vectors, chunks, at)
-//line tensor.go:62:100000
+		/*line tensor.go:56:100000*/ for ; at < chunks; at += 2 {
+			/*line tensor.go:57:100000*/ for threadZ := range 1 {
+				/*line tensor.go:58:100000*/ for threadY := range 1 {
+					/*line tensor.go:59:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:60:100000*/ first2 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:61:100000*/ quernRow2Similarities(r, tile, first2, vectors, chunks, at) /*line quern_gen.go:4888:1*/
 				}
-//line tensor.go:63:100000
 			}
-//line tensor.go:64:100000
-			for threadZ := range 1 {
-//line tensor.go:65:100000
-				for threadY := range 1 {
-//line tensor.go:66:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:67:100000
-					first3 := (threadZ*1 + threadY) * 32
-//line tensor.go:68:100000
-					quernRow3Similarities(r, givens, first3, tile)
-//line tensor.go:69:100000
+			/*line tensor.go:64:100000*/ for threadZ := range 1 {
+				/*line tensor.go:65:100000*/ for threadY := range 1 {
+					/*line tensor.go:66:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:67:100000*/ first3 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:68:100000*/ quernRow3Similarities(r, givens, first3, tile) /*line quern_gen.go:4895:1*/
 				}
-//line tensor.go:70:100000
 			}
-//line tensor.go:52:100000
-			host2.LoadMatrix(words, words2, words3, words4, givens)
-//line tensor.go:53:100000
-			for threadZ := range 1 {
-//line tensor.go:54:100000
-				for threadY := range 1 {
-//line tensor.go:55:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:56:100000
-					first4 := (threadZ*1 + threadY) * 32
-//line tensor.go:57:100000
-					quernRow4Similarities(r, words, first4, words2, words3, words4, as, givens2, tile)
-//line tensor.go:58:100000
+			/*line tensor.go:52:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
+			/*line tensor.go:53:100000*/ for threadZ := range 1 {
+				/*line tensor.go:54:100000*/ for threadY := range 1 {
+					/*line tensor.go:55:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:56:100000*/ first4 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:57:100000*/ quernRow4Similarities(r, words, first4, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:4903:1*/
 				}
-//line tensor.go:59:100000
 			}
-//line tensor.go:53:100000
-			host2.LoadMatrix(words5, words6, words7, words8, givens2)
-//line tensor.go:54:100000
-			for threadZ := range 1 {
-//line tensor.go:55:100000
-				for threadY := range 1 {
-//line tensor.go:56:100000
-					first5 := (threadZ*1 + threadY) * 32
-//line tensor.go:57:100000
-					quernRow5Similarities(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
-//line tensor.go:58:100000
+			/*line tensor.go:53:100000*/ host2.LoadMatrix(words5, words6, words7, words8, givens2)
+			/*line tensor.go:54:100000*/ for threadZ := range 1 {
+				/*line tensor.go:55:100000*/ for threadY := range 1 {
+					/*line tensor.go:56:100000*/ first5 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:57:100000*/ quernRow5Similarities(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:4910:1*/
 				}
-//line tensor.go:59:100000
 			}
-//line tensor.go:54:100000
-			host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
-//line tensor.go:55:100000
-			for threadZ := range 1 {
-//line tensor.go:56:100000
-				for threadY := range 1 {
-//line tensor.go:57:100000
-					first6 := (threadZ*1 + threadY) * 32
-//line tensor.go:58:100000
-					quernRow6Similarities(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
-//line tensor.go:59:100000
+			/*line tensor.go:54:100000*/ host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			/*line tensor.go:55:100000*/ for threadZ := range 1 {
+				/*line tensor.go:56:100000*/ for threadY := range 1 {
+					/*line tensor.go:57:100000*/ first6 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:58:100000*/ quernRow6Similarities(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:4917:1*/
 				}
-//line tensor.go:60:100000
 			}
-//line tensor.go:61:100000
-			host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
-//line tensor.go:62:100000
-			for threadZ := range 1 {
-//line tensor.go:63:100000
-				for threadY := range 1 {
-//line tensor.go:64:100000
-					first7 := (threadZ*1 + threadY) * 32
-//line tensor.go:65:100000
-					quernRow7Similarities(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
-//line tensor.go:66:100000
+			/*line tensor.go:61:100000*/ host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			/*line tensor.go:62:100000*/ for threadZ := range 1 {
+				/*line tensor.go:63:100000*/ for threadY := range 1 {
+					/*line tensor.go:64:100000*/ first7 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:65:100000*/ quernRow7Similarities(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:4924:1*/
 				}
-//line tensor.go:67:100000
 			}
-//line tensor.go:68:100000
 		}
-//line tensor.go:69:100000
-		for threadZ := range 1 {
-//line tensor.go:70:100000
-			for threadY := range 1 {
-//line tensor.go:71:100000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:72:100000
-				first8 := (threadZ*1 + threadY) * 32
-//line tensor.go:73:100000
-				quernRow8Similarities(r, lefts, first8, rights, c)
-//line tensor.go:74:100000
+		/*line tensor.go:69:100000*/ for threadZ := range 1 {
+			/*line tensor.go:70:100000*/ for threadY := range 1 {
+				/*line tensor.go:71:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:72:100000*/ first8 := (threadZ*1 + threadY) * 32
+				/*line tensor.go:73:100000*/ quernRow8Similarities(r, lefts, first8, rights, c) /*line quern_gen.go:4932:1*/
 			}
-//line tensor.go:75:100000
 		}
-//line tensor.go:76:100000
 	}
-//line tensor.go:77:100000
 }
 
 //go:noinline
-//line quern_gen.go:8096:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first:])
@@ -8102,48 +4945,35 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:47:100000
 		*left = kernel.Accumulator[int32]{}
 //line tensor.go:48:100000
-		*right = kernel.Accumulator[int32]{}
-//line tensor.go:49:100000
+		*right = kernel.Accumulator[int32]{} /*line quern_gen.go:4948:1*/
 	}
-//line tensor.go:50:100000
 }
 
 //go:noinline
-//line quern_gen.go:8113:1
-func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
+func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks int, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
-//line tensor.go:50:100000
-		tile[t1][t2] = vectors[t1*chunks+at+t2]
-//line tensor.go:51:100000
+		/*line tensor.go:50:100000*/ tile[t1][t2] = vectors[t1*chunks+at+t2] /*line quern_gen.go:4958:1*/
 	}
-//line tensor.go:52:100000
 }
 
 //go:noinline
-//line quern_gen.go:8127:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := (*[32]*[16]int8)(givens[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line tensor.go:52:100000
-		_ = tile[t1][t2]
-//line tensor.go:52:100000
-		given := &tile[t1][t2]
-//line tensor.go:53:100000
-		givenRow[threadX] = given
-//line tensor.go:54:100000
+		/*line tensor.go:52:100000*/ _ = tile[t1][t2]
+		/*line tensor.go:52:100000*/ given := &tile[t1][t2]
+		/*line tensor.go:53:100000*/ givenRow[threadX] = given /*line quern_gen.go:4971:1*/
 	}
-//line tensor.go:55:100000
 }
 
 //go:noinline
-//line quern_gen.go:8146:1
-func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
+func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := (*[32]uint32)(words[first4:])
 	wordRow2 := (*[32]uint32)(words2[first4:])
 	wordRow3 := (*[32]uint32)(words3[first4:])
@@ -8161,20 +4991,14 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 		t2 := (threadX + first4) & 31 / 16
 //line tensor.go:52:100000
 		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
-//line tensor.go:53:100000
-		_ = tile[t1][t2]
-//line tensor.go:53:100000
-		given2 := &tile[t1][t2]
-//line tensor.go:54:100000
-		givenRow2[threadX] = given2
-//line tensor.go:55:100000
+		/*line tensor.go:53:100000*/ _ = tile[t1][t2]
+		/*line tensor.go:53:100000*/ given2 := &tile[t1][t2]
+		/*line tensor.go:54:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4996:1*/
 	}
-//line tensor.go:56:100000
 }
 
 //go:noinline
-//line quern_gen.go:8177:1
-func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
+func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first5:])
 	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
 	wordRow5 := (*[32]uint32)(words5[first5:])
@@ -8196,8 +5020,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		t17 := &t17Row[threadX]
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
-//line tensor.go:53:100000
-		bLeft := kernel.MatrixB[int8]{word5, word6}
+		/*line tensor.go:53:100000*/ bLeft := kernel.MatrixB[int8]{word5, word6}
 //line tensor.go:54:100000
 		*bRight = kernel.MatrixB[int8]{word7, word8}
 //line tensor.go:54:100000
@@ -8205,15 +5028,12 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:55:100000
 		*t18 = bLeft
 //line tensor.go:56:100000
-		*t19 = *left
-//line tensor.go:57:100000
+		*t19 = *left /*line quern_gen.go:5031:1*/
 	}
-//line tensor.go:58:100000
 }
 
 //go:noinline
-//line quern_gen.go:8216:1
-func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
+func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums []int32, sums2 []int32, sums3 []int32, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
 	aRow := (*[32]kernel.MatrixA[int8])(as[first6:])
 	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first6:])
@@ -8244,15 +5064,12 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 //line tensor.go:56:100000
 		*t26 = *bRight
 //line tensor.go:57:100000
-		*t27 = *right
-//line tensor.go:58:100000
+		*t27 = *right /*line quern_gen.go:5067:1*/
 	}
-//line tensor.go:59:100000
 }
 
 //go:noinline
-//line quern_gen.go:8255:1
-func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
+func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights []kernel.Accumulator[int32], t24s []kernel.Accumulator[int32], sums5 []int32, sums6 []int32, sums7 []int32, sums8 []int32) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
 	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first7:])
@@ -8268,19 +5085,15 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-//line tensor.go:54:100000
-		t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+		/*line tensor.go:54:100000*/ t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 //line tensor.go:55:100000
 		*left = *t24
 //line tensor.go:56:100000
-		*right = t32
-//line tensor.go:57:100000
+		*right = t32 /*line quern_gen.go:5092:1*/
 	}
-//line tensor.go:58:100000
 }
 
 //go:noinline
-//line quern_gen.go:8284:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], c []int32) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first8:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first8:])
@@ -8289,42 +5102,24 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 		at2 := (threadX + first8) & 31 & 3 << 1
-//line tensor.go:57:100000
-		for i := 0; i < 4; i++ {
-//line tensor.go:58:100000
-			t33 := i
-//line tensor.go:59:100000
-			result0 := (threadX+first8)&31>>2 + t33>>1<<3
-//line tensor.go:60:100000
-			t35 := i
-//line tensor.go:61:100000
-			result02 := at2 + t35&1
-//line tensor.go:62:100000
-			at3 := result0*16 + result02
-//line tensor.go:59:100000
-			t38 := at3
-//line tensor.go:59:100000
-			_ = c[t38]
-//line tensor.go:60:100000
-			t40 := at3 + 8
-//line tensor.go:59:100000
-			_ = c[t40]
-//line tensor.go:59:100000
-			t41 := left[i]
-//line tensor.go:59:100000
-			t42 := right[i]
-//line tensor.go:59:100000
-			c[t38] = t41
-//line tensor.go:59:100000
-			c[t40] = t42
-//line tensor.go:60:100000
+		/*line tensor.go:57:100000*/ for i := 0; i < 4; i++ {
+			/*line tensor.go:58:100000*/ t33 := i
+			/*line tensor.go:59:100000*/ result0 := (threadX+first8)&31>>2 + t33>>1<<3
+			/*line tensor.go:60:100000*/ t35 := i
+			/*line tensor.go:61:100000*/ result02 := at2 + t35&1
+			/*line tensor.go:62:100000*/ at3 := result0*16 + result02
+			/*line tensor.go:59:100000*/ t38 := at3
+			/*line tensor.go:59:100000*/ _ = c[t38]
+			/*line tensor.go:60:100000*/ t40 := at3 + 8
+			/*line tensor.go:59:100000*/ _ = c[t40]
+			/*line tensor.go:59:100000*/ t41 := left[i]
+			/*line tensor.go:59:100000*/ t42 := right[i]
+			/*line tensor.go:59:100000*/ c[t38] = t41
+			/*line tensor.go:59:100000*/ c[t40] = t42 /*line quern_gen.go:5118:1*/
 		}
-//line tensor.go:61:100000
 	}
-//line tensor.go:62:100000
 }
 
-//line quern_gen.go:8328:1
 func quernPlainMoments(r *host2.Run) {
 	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
@@ -8365,131 +5160,69 @@ func quernHostMoments(r *host2.Run) {
 	sums7 := host2.Scratch[float32](r, 25, r.BlockDim.Count())
 	sums8 := host2.Scratch[float32](r, 26, r.BlockDim.Count())
 	for r.Next() {
-//line tensor.go:72:100000
-		at = 0
-//line tensor.go:73:100000
-		for threadZ := range 1 {
-//line tensor.go:74:100000
-			for threadY := range 1 {
-//line tensor.go:75:100000
-				first := (threadZ*1 + threadY) * 32
-//line tensor.go:76:100000
-				quernRow1Moments(r, lefts, first, rights)
-//line tensor.go:77:100000
+		/*line tensor.go:72:100000*/ at = 0
+		/*line tensor.go:73:100000*/ for threadZ := range 1 {
+			/*line tensor.go:74:100000*/ for threadY := range 1 {
+				/*line tensor.go:75:100000*/ first := (threadZ*1 + threadY) * 32
+				/*line tensor.go:76:100000*/ quernRow1Moments(r, lefts, first, rights) /*line quern_gen.go:5167:1*/
 			}
-//line tensor.go:78:100000
 		}
-//line tensor.go:79:100000
-		for ; at < len(samples); at += 16 {
-//line tensor.go:80:100000
-			for threadZ := range 1 {
-//line tensor.go:81:100000
-				for threadY := range 1 {
-//line tensor.go:82:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:83:100000
-					first2 := (threadZ*1 + threadY) * 32
-//line tensor.go:84:100000
-					quernRow2Moments(r, tile, first2, samples, at)
-//line tensor.go:85:100000
+		/*line tensor.go:79:100000*/ for ; at < len(samples); at += 16 {
+			/*line tensor.go:80:100000*/ for threadZ := range 1 {
+				/*line tensor.go:81:100000*/ for threadY := range 1 {
+					/*line tensor.go:82:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:83:100000*/ first2 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:84:100000*/ quernRow2Moments(r, tile, first2, samples, at) /*line quern_gen.go:5175:1*/
 				}
-//line tensor.go:86:100000
 			}
-//line tensor.go:87:100000
-			for threadZ := range 1 {
-//line tensor.go:88:100000
-				for threadY := range 1 {
-//line tensor.go:89:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:90:100000
-					first3 := (threadZ*1 + threadY) * 32
-//line tensor.go:91:100000
-					quernRow3Moments(r, givens, first3, tile)
-//line tensor.go:92:100000
+			/*line tensor.go:87:100000*/ for threadZ := range 1 {
+				/*line tensor.go:88:100000*/ for threadY := range 1 {
+					/*line tensor.go:89:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:90:100000*/ first3 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:91:100000*/ quernRow3Moments(r, givens, first3, tile) /*line quern_gen.go:5182:1*/
 				}
-//line tensor.go:93:100000
 			}
-//line tensor.go:75:100000
-			host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
-//line tensor.go:76:100000
-			for threadZ := range 1 {
-//line tensor.go:77:100000
-				for threadY := range 1 {
-//line tensor.go:78:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:79:100000
-					first4 := (threadZ*1 + threadY) * 32
-//line tensor.go:80:100000
-					quernRow4Moments(r, words, first4, words2, words3, words4, as, givens2, tile)
-//line tensor.go:81:100000
+			/*line tensor.go:75:100000*/ host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
+			/*line tensor.go:76:100000*/ for threadZ := range 1 {
+				/*line tensor.go:77:100000*/ for threadY := range 1 {
+					/*line tensor.go:78:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:79:100000*/ first4 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:80:100000*/ quernRow4Moments(r, words, first4, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:5190:1*/
 				}
-//line tensor.go:82:100000
 			}
-//line tensor.go:76:100000
-			host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
-//line tensor.go:77:100000
-			for threadZ := range 1 {
-//line tensor.go:78:100000
-				for threadY := range 1 {
-//line tensor.go:79:100000
-					first5 := (threadZ*1 + threadY) * 32
-//line tensor.go:80:100000
-					quernRow5Moments(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
-//line tensor.go:81:100000
+			/*line tensor.go:76:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			/*line tensor.go:77:100000*/ for threadZ := range 1 {
+				/*line tensor.go:78:100000*/ for threadY := range 1 {
+					/*line tensor.go:79:100000*/ first5 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:80:100000*/ quernRow5Moments(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:5197:1*/
 				}
-//line tensor.go:82:100000
 			}
-//line tensor.go:77:100000
-			host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
-//line tensor.go:78:100000
-			for threadZ := range 1 {
-//line tensor.go:79:100000
-				for threadY := range 1 {
-//line tensor.go:80:100000
-					first6 := (threadZ*1 + threadY) * 32
-//line tensor.go:81:100000
-					quernRow6Moments(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
-//line tensor.go:82:100000
+			/*line tensor.go:77:100000*/ host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			/*line tensor.go:78:100000*/ for threadZ := range 1 {
+				/*line tensor.go:79:100000*/ for threadY := range 1 {
+					/*line tensor.go:80:100000*/ first6 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:81:100000*/ quernRow6Moments(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:5204:1*/
 				}
-//line tensor.go:83:100000
 			}
-//line tensor.go:84:100000
-			host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
-//line tensor.go:85:100000
-			for threadZ := range 1 {
-//line tensor.go:86:100000
-				for threadY := range 1 {
-//line tensor.go:87:100000
-					first7 := (threadZ*1 + threadY) * 32
-//line tensor.go:88:100000
-					quernRow7Moments(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
-//line tensor.go:89:100000
+			/*line tensor.go:84:100000*/ host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			/*line tensor.go:85:100000*/ for threadZ := range 1 {
+				/*line tensor.go:86:100000*/ for threadY := range 1 {
+					/*line tensor.go:87:100000*/ first7 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:88:100000*/ quernRow7Moments(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:5211:1*/
 				}
-//line tensor.go:90:100000
 			}
-//line tensor.go:91:100000
 		}
-//line tensor.go:92:100000
-		for threadZ := range 1 {
-//line tensor.go:93:100000
-			for threadY := range 1 {
-//line tensor.go:94:100000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:95:100000
-				first8 := (threadZ*1 + threadY) * 32
-//line tensor.go:96:100000
-				quernRow8Moments(r, lefts, first8, rights, c)
-//line tensor.go:97:100000
+		/*line tensor.go:92:100000*/ for threadZ := range 1 {
+			/*line tensor.go:93:100000*/ for threadY := range 1 {
+				/*line tensor.go:94:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:95:100000*/ first8 := (threadZ*1 + threadY) * 32
+				/*line tensor.go:96:100000*/ quernRow8Moments(r, lefts, first8, rights, c) /*line quern_gen.go:5219:1*/
 			}
-//line tensor.go:98:100000
 		}
-//line tensor.go:99:100000
 	}
-//line tensor.go:100:100000
 }
 
 //go:noinline
-//line quern_gen.go:8493:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first:])
@@ -8499,48 +5232,35 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 //line tensor.go:71:100000
 		*left = kernel.Accumulator[float32]{}
 //line tensor.go:72:100000
-		*right = kernel.Accumulator[float32]{}
-//line tensor.go:73:100000
+		*right = kernel.Accumulator[float32]{} /*line quern_gen.go:5235:1*/
 	}
-//line tensor.go:74:100000
 }
 
 //go:noinline
-//line quern_gen.go:8510:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
-//line tensor.go:73:100000
-		tile[t1][t2] = samples[at+t1][t2]
-//line tensor.go:74:100000
+		/*line tensor.go:73:100000*/ tile[t1][t2] = samples[at+t1][t2] /*line quern_gen.go:5245:1*/
 	}
-//line tensor.go:75:100000
 }
 
 //go:noinline
-//line quern_gen.go:8524:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := (*[32]*[8]kernel.Float16)(givens[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line tensor.go:75:100000
-		_ = tile[t1][t2]
-//line tensor.go:75:100000
-		given := &tile[t1][t2]
-//line tensor.go:76:100000
-		givenRow[threadX] = given
-//line tensor.go:77:100000
+		/*line tensor.go:75:100000*/ _ = tile[t1][t2]
+		/*line tensor.go:75:100000*/ given := &tile[t1][t2]
+		/*line tensor.go:76:100000*/ givenRow[threadX] = given /*line quern_gen.go:5258:1*/
 	}
-//line tensor.go:78:100000
 }
 
 //go:noinline
-//line quern_gen.go:8543:1
-func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
+func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := (*[32]uint32)(words[first4:])
 	wordRow2 := (*[32]uint32)(words2[first4:])
 	wordRow3 := (*[32]uint32)(words3[first4:])
@@ -8558,20 +5278,14 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 		t2 := (threadX + first4) & 31 / 16
 //line tensor.go:75:100000
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
-//line tensor.go:76:100000
-		_ = tile[t1][t2]
-//line tensor.go:76:100000
-		given2 := &tile[t1][t2]
-//line tensor.go:77:100000
-		givenRow2[threadX] = given2
-//line tensor.go:78:100000
+		/*line tensor.go:76:100000*/ _ = tile[t1][t2]
+		/*line tensor.go:76:100000*/ given2 := &tile[t1][t2]
+		/*line tensor.go:77:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5283:1*/
 	}
-//line tensor.go:79:100000
 }
 
 //go:noinline
-//line quern_gen.go:8574:1
-func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
+func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first5:])
 	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
 	wordRow5 := (*[32]uint32)(words5[first5:])
@@ -8593,8 +5307,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 		t17 := &t17Row[threadX]
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
-//line tensor.go:76:100000
-		bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+		/*line tensor.go:76:100000*/ bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
 //line tensor.go:77:100000
 		*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
 //line tensor.go:77:100000
@@ -8602,15 +5315,12 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 //line tensor.go:78:100000
 		*t18 = bLeft
 //line tensor.go:79:100000
-		*t19 = *left
-//line tensor.go:80:100000
+		*t19 = *left /*line quern_gen.go:5318:1*/
 	}
-//line tensor.go:81:100000
 }
 
 //go:noinline
-//line quern_gen.go:8613:1
-func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
+func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums []float32, sums2 []float32, sums3 []float32, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
 	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first6:])
 	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first6:])
@@ -8641,15 +5351,12 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 //line tensor.go:79:100000
 		*t26 = *bRight
 //line tensor.go:80:100000
-		*t27 = *right
-//line tensor.go:81:100000
+		*t27 = *right /*line quern_gen.go:5354:1*/
 	}
-//line tensor.go:82:100000
 }
 
 //go:noinline
-//line quern_gen.go:8652:1
-func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
+func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights []kernel.Accumulator[float32], t24s []kernel.Accumulator[float32], sums5 []float32, sums6 []float32, sums7 []float32, sums8 []float32) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
 	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first7:])
@@ -8665,19 +5372,15 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-//line tensor.go:77:100000
-		t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+		/*line tensor.go:77:100000*/ t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 //line tensor.go:78:100000
 		*left = *t24
 //line tensor.go:79:100000
-		*right = t32
-//line tensor.go:80:100000
+		*right = t32 /*line quern_gen.go:5379:1*/
 	}
-//line tensor.go:81:100000
 }
 
 //go:noinline
-//line quern_gen.go:8681:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], c []float32) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first8:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first8:])
@@ -8686,42 +5389,24 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 		at2 := (threadX + first8) & 31 & 3 << 1
-//line tensor.go:80:100000
-		for i := 0; i < 4; i++ {
-//line tensor.go:81:100000
-			t33 := i
-//line tensor.go:82:100000
-			result0 := (threadX+first8)&31>>2 + t33>>1<<3
-//line tensor.go:83:100000
-			t35 := i
-//line tensor.go:84:100000
-			result02 := at2 + t35&1
-//line tensor.go:85:100000
-			at3 := result0*16 + result02
-//line tensor.go:82:100000
-			t38 := at3
-//line tensor.go:82:100000
-			_ = c[t38]
-//line tensor.go:83:100000
-			t40 := at3 + 8
-//line tensor.go:82:100000
-			_ = c[t40]
-//line tensor.go:82:100000
-			t41 := left[i]
-//line tensor.go:82:100000
-			t42 := right[i]
-//line tensor.go:82:100000
-			c[t38] = t41
-//line tensor.go:82:100000
-			c[t40] = t42
-//line tensor.go:83:100000
+		/*line tensor.go:80:100000*/ for i := 0; i < 4; i++ {
+			/*line tensor.go:81:100000*/ t33 := i
+			/*line tensor.go:82:100000*/ result0 := (threadX+first8)&31>>2 + t33>>1<<3
+			/*line tensor.go:83:100000*/ t35 := i
+			/*line tensor.go:84:100000*/ result02 := at2 + t35&1
+			/*line tensor.go:85:100000*/ at3 := result0*16 + result02
+			/*line tensor.go:82:100000*/ t38 := at3
+			/*line tensor.go:82:100000*/ _ = c[t38]
+			/*line tensor.go:83:100000*/ t40 := at3 + 8
+			/*line tensor.go:82:100000*/ _ = c[t40]
+			/*line tensor.go:82:100000*/ t41 := left[i]
+			/*line tensor.go:82:100000*/ t42 := right[i]
+			/*line tensor.go:82:100000*/ c[t38] = t41
+			/*line tensor.go:82:100000*/ c[t40] = t42 /*line quern_gen.go:5405:1*/
 		}
-//line tensor.go:84:100000
 	}
-//line tensor.go:85:100000
 }
 
-//line quern_gen.go:8725:1
 func quernPlainSmallProduct(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
@@ -8766,161 +5451,94 @@ func quernHostSmallProduct(r *host2.Run) {
 	size4 := t164 >> 1 << 3
 	t184 := 3
 	for r.Next() {
-//line tensor.go:93:100000
-		at = 0
-//line tensor.go:94:100000
-		for threadZ := range 1 {
-//line tensor.go:95:100000
-			for threadY := range 1 {
-//line tensor.go:96:100000
-				first := (threadZ*1 + threadY) * 32
-//line tensor.go:97:100000
-				quernRow1SmallProduct(r, sums, first)
-//line tensor.go:98:100000
+		/*line tensor.go:93:100000*/ at = 0
+		/*line tensor.go:94:100000*/ for threadZ := range 1 {
+			/*line tensor.go:95:100000*/ for threadY := range 1 {
+				/*line tensor.go:96:100000*/ first := (threadZ*1 + threadY) * 32
+				/*line tensor.go:97:100000*/ quernRow1SmallProduct(r, sums, first) /*line quern_gen.go:5458:1*/
 			}
-//line tensor.go:99:100000
 		}
-//line tensor.go:100:100000
-		for at < k {
-//line tensor.go:101:100000
-			if r.Halted() {
-//line tensor.go:93:100000
-				r.Halt()
-//line tensor.go:94:100000
+		/*line tensor.go:100:100000*/ for at < k {
+			/*line tensor.go:101:100000*/ if r.Halted() {
+				/*line tensor.go:93:100000*/ r.Halt() /*line quern_gen.go:5463:1*/
 			}
-//line tensor.go:94:100000
-			t1 = at
-//line tensor.go:95:100000
-			r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:94:100000
-			t2 = a[t1:]
-//line tensor.go:95:100000
-			t5 = at * 8
-//line tensor.go:96:100000
-			for threadZ := range 1 {
-//line tensor.go:97:100000
-				for threadY := range 1 {
-//line tensor.go:98:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:99:100000
-					first2 := (threadZ*1 + threadY) * 32
-//line tensor.go:100:100000
-					quernRow2SmallProduct(r, fas, first2, t2, k, n, n2, t52)
-//line tensor.go:101:100000
+			/*line tensor.go:94:100000*/ t1 = at
+			/*line tensor.go:95:100000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:94:100000*/ t2 = a[t1:]
+			/*line tensor.go:95:100000*/ t5 = at * 8
+			/*line tensor.go:96:100000*/ for threadZ := range 1 {
+				/*line tensor.go:97:100000*/ for threadY := range 1 {
+					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:99:100000*/ first2 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:100:100000*/ quernRow2SmallProduct(r, fas, first2, t2, k, n, n2, t52) /*line quern_gen.go:5473:1*/
 				}
-//line tensor.go:102:100000
 			}
-//line tensor.go:103:100000
-			r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:95:100000
-			t6 = b[t5:]
-//line tensor.go:96:100000
-			for threadZ := range 1 {
-//line tensor.go:97:100000
-				for threadY := range 1 {
-//line tensor.go:98:100000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:99:100000
-					first3 := (threadZ*1 + threadY) * 32
-//line tensor.go:100:100000
-					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, t6, n3, n4, t53)
-//line tensor.go:101:100000
+			/*line tensor.go:103:100000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:95:100000*/ t6 = b[t5:]
+			/*line tensor.go:96:100000*/ for threadZ := range 1 {
+				/*line tensor.go:97:100000*/ for threadY := range 1 {
+					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:99:100000*/ first3 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:100:100000*/ quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, t6, n3, n4, t53) /*line quern_gen.go:5482:1*/
 				}
-//line tensor.go:102:100000
 			}
-//line tensor.go:96:100000
-			host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
-//line tensor.go:97:100000
-			for threadZ := range 1 {
-//line tensor.go:98:100000
-				for threadY := range 1 {
-//line tensor.go:99:100000
-					first4 := (threadZ*1 + threadY) * 32
-//line tensor.go:100:100000
-					quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5)
-//line tensor.go:101:100000
+			/*line tensor.go:96:100000*/ host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
+			/*line tensor.go:97:100000*/ for threadZ := range 1 {
+				/*line tensor.go:98:100000*/ for threadY := range 1 {
+					/*line tensor.go:99:100000*/ first4 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:100:100000*/ quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5) /*line quern_gen.go:5489:1*/
 				}
-//line tensor.go:102:100000
 			}
-//line tensor.go:93:100000
-			at += result05
-//line tensor.go:94:100000
+			/*line tensor.go:93:100000*/ at += result05 /*line quern_gen.go:5492:1*/
 		}
-//line tensor.go:95:100000
-		for threadZ := range 1 {
-//line tensor.go:96:100000
-			for threadY := range 1 {
-//line tensor.go:97:100000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line tensor.go:98:100000
-				first5 := (threadZ*1 + threadY) * 32
-//line tensor.go:99:100000
-				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
-//line tensor.go:100:100000
+		/*line tensor.go:95:100000*/ for threadZ := range 1 {
+			/*line tensor.go:96:100000*/ for threadY := range 1 {
+				/*line tensor.go:97:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:98:100000*/ first5 := (threadZ*1 + threadY) * 32
+				/*line tensor.go:99:100000*/ quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184) /*line quern_gen.go:5498:1*/
 			}
-//line tensor.go:101:100000
 		}
-//line tensor.go:102:100000
 	}
-//line tensor.go:103:100000
 }
 
 //go:noinline
-//line quern_gen.go:8870:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first:])
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
 //line tensor.go:91:100000
-		*sum = kernel.Accumulator[float32]{}
-//line tensor.go:92:100000
+		*sum = kernel.Accumulator[float32]{} /*line quern_gen.go:5510:1*/
 	}
-//line tensor.go:93:100000
 }
 
 //go:noinline
-//line quern_gen.go:8883:1
-func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
+func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k int, n int, n2 int, t52 int) {
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
 		t12 := (threadX + first2) & 31 >> 2
 		t22 := (threadX + first2) & 31 & 3 * n
-//line tensor.go:94:100000
-		m := kernel.MatrixA[float32]{}
-//line tensor.go:95:100000
-		for w := 0; w < 4; w++ {
-//line tensor.go:96:100000
-			t3 := t2
-//line tensor.go:97:100000
-			t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
+		/*line tensor.go:94:100000*/ m := kernel.MatrixA[float32]{}
+		/*line tensor.go:95:100000*/ for w := 0; w < 4; w++ {
+			/*line tensor.go:96:100000*/ t3 := t2
+			/*line tensor.go:97:100000*/ t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
 //line tensor.go:98:100000
 			var word uint32
-//line tensor.go:99:100000
-			for i := 0; i < n2; i++ {
-//line tensor.go:94:100000
-				word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2)
-//line tensor.go:95:100000
+			/*line tensor.go:99:100000*/ for i := 0; i < n2; i++ {
+				/*line tensor.go:94:100000*/ word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2) /*line quern_gen.go:5529:1*/
 			}
-//line tensor.go:96:100000
-			result0 := word
-//line tensor.go:94:100000
-			m[w] = result0
-//line tensor.go:95:100000
+			/*line tensor.go:96:100000*/ result0 := word
+			/*line tensor.go:94:100000*/ m[w] = result0 /*line quern_gen.go:5532:1*/
 		}
-//line tensor.go:96:100000
-		result02 := m
+		/*line tensor.go:96:100000*/ result02 := m
 //line tensor.go:97:100000
-		*fa = result02
-//line tensor.go:98:100000
+		*fa = result02 /*line quern_gen.go:5536:1*/
 	}
-//line tensor.go:99:100000
 }
 
 //go:noinline
-//line quern_gen.go:8923:1
-func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
+func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas []kernel.MatrixA[float32], t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3 int, n4 int, t53 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first3:])
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first3:])
 	t8Row := (*[32]kernel.MatrixA[float32])(t8s[first3:])
@@ -8936,46 +5554,31 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		t13 := (threadX + first3) & 31 >> 2
 		at2 := t13 * 1
 		t23 := (threadX + first3) & 31 & 3 * n3
-//line tensor.go:95:100000
-		m2 := kernel.MatrixB[float32]{}
-//line tensor.go:96:100000
-		for w2 := 0; w2 < 2; w2++ {
-//line tensor.go:97:100000
-			t32 := t6
-//line tensor.go:98:100000
-			t42 := at2 + (t23+w2*4*n3)*8
+		/*line tensor.go:95:100000*/ m2 := kernel.MatrixB[float32]{}
+		/*line tensor.go:96:100000*/ for w2 := 0; w2 < 2; w2++ {
+			/*line tensor.go:97:100000*/ t32 := t6
+			/*line tensor.go:98:100000*/ t42 := at2 + (t23+w2*4*n3)*8
 //line tensor.go:99:100000
 			var word2 uint32
-//line tensor.go:100:100000
-			for i2 := 0; i2 < n4; i2++ {
-//line tensor.go:95:100000
-				word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4)
-//line tensor.go:96:100000
+			/*line tensor.go:100:100000*/ for i2 := 0; i2 < n4; i2++ {
+				/*line tensor.go:95:100000*/ word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4) /*line quern_gen.go:5564:1*/
 			}
-//line tensor.go:97:100000
-			result03 := word2
-//line tensor.go:95:100000
-			m2[w2] = result03
-//line tensor.go:96:100000
+			/*line tensor.go:97:100000*/ result03 := word2
+			/*line tensor.go:95:100000*/ m2[w2] = result03 /*line quern_gen.go:5567:1*/
 		}
-//line tensor.go:97:100000
-		result04 := m2
-//line tensor.go:98:100000
-		fb := result04
+		/*line tensor.go:97:100000*/ result04 := m2
+		/*line tensor.go:98:100000*/ fb := result04
 //line tensor.go:96:100000
 		*t8 = *fa
 //line tensor.go:97:100000
 		*t9 = fb
 //line tensor.go:98:100000
-		*t10 = *sum
-//line tensor.go:99:100000
+		*t10 = *sum /*line quern_gen.go:5576:1*/
 	}
-//line tensor.go:100:100000
 }
 
 //go:noinline
-//line quern_gen.go:8978:1
-func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
+func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first4:])
 	sumRow2 := (*[32]float32)(sums2[first4:])
 	sumRow3 := (*[32]float32)(sums3[first4:])
@@ -8988,15 +5591,12 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
 //line tensor.go:96:100000
-		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:97:100000
+		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5594:1*/
 	}
-//line tensor.go:98:100000
 }
 
 //go:noinline
-//line quern_gen.go:8999:1
-func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
+func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size int, t18 int, size2 int, t182 int, size3 int, t183 int, size4 int, t184 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first5:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -9009,28 +5609,17 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		result011 := (threadX+first5)&31&3<<1 + t183&1
 		result012 := (threadX+first5)&31>>2 + size4
 		result013 := (threadX+first5)&31&3<<1 + t184&1
-//line tensor.go:98:100000
-		v := sum[0]
-//line tensor.go:99:100000
-		c[result06*8+result07] = v
-//line tensor.go:98:100000
-		v2 := sum[1]
-//line tensor.go:99:100000
-		c[result08*8+result09] = v2
-//line tensor.go:98:100000
-		v3 := sum[2]
-//line tensor.go:99:100000
-		c[result010*8+result011] = v3
-//line tensor.go:98:100000
-		v4 := sum[3]
-//line tensor.go:99:100000
-		c[result012*8+result013] = v4
-//line tensor.go:100:100000
+		/*line tensor.go:98:100000*/ v := sum[0]
+		/*line tensor.go:99:100000*/ c[result06*8+result07] = v
+		/*line tensor.go:98:100000*/ v2 := sum[1]
+		/*line tensor.go:99:100000*/ c[result08*8+result09] = v2
+		/*line tensor.go:98:100000*/ v3 := sum[2]
+		/*line tensor.go:99:100000*/ c[result010*8+result011] = v3
+		/*line tensor.go:98:100000*/ v4 := sum[3]
+		/*line tensor.go:99:100000*/ c[result012*8+result013] = v4 /*line quern_gen.go:5619:1*/
 	}
-//line tensor.go:101:100000
 }
 
-//line quern_gen.go:9034:1
 func quernPlainZoom(r *host2.Run) {
 	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
@@ -9066,7 +5655,7 @@ func quernHostZoom(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float32], value, factor, value3 float32, out []float32, start, width, start2 int) {
+func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Texture2D[float32], value float32, factor float32, value3 float32, out []float32, start int, width int, start2 int) {
 	if !(y < h) {
 		return
 	}
@@ -9080,64 +5669,35 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-//line texture.go:13:110000
-				result0 := image.Width()
-//line texture.go:14:110000
-				u := float32(result0)/2 + (float32(x)+0.5-value)/factor
-//line texture.go:14:110000
-				result02 := image.Height()
-//line texture.go:15:110000
-				v := float32(result02)/2 + value3
-//line texture.go:15:110000
-				t3 := u
-//line texture.go:16:110000
-				t4 := v
-//line texture.go:15:110000
-				result := image.Sample(t3, t4)
-//line texture.go:16:110000
-				row[threadX] = result
-//line texture.go:17:110000
+				/*line texture.go:13:110000*/ result0 := image.Width()
+				/*line texture.go:14:110000*/ u := float32(result0)/2 + (float32(x)+0.5-value)/factor
+				/*line texture.go:14:110000*/ result02 := image.Height()
+				/*line texture.go:15:110000*/ v := float32(result02)/2 + value3
+				/*line texture.go:15:110000*/ t3 := u
+				/*line texture.go:16:110000*/ t4 := v
+				/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
+				/*line texture.go:16:110000*/ row[threadX] = result /*line quern_gen.go:5679:1*/
 			}
-//line texture.go:18:110000
-			return
-//line texture.go:19:110000
+			/*line texture.go:18:110000*/ return /*line quern_gen.go:5681:1*/
 		}
-//line texture.go:20:110000
 	}
-//line texture.go:21:110000
-	for threadX := range width {
-//line texture.go:22:110000
-		r.ThreadIdx.X = threadX
-//line texture.go:23:110000
-		x := base + threadX
-//line texture.go:10:110000
-		if x >= w || y >= h {
-//line texture.go:11:110000
-			continue
-//line texture.go:12:110000
+	/*line texture.go:21:110000*/ for threadX := range width {
+		/*line texture.go:22:110000*/ r.ThreadIdx.X = threadX
+		/*line texture.go:23:110000*/ x := base + threadX
+		/*line texture.go:10:110000*/ if x >= w || y >= h {
+			/*line texture.go:11:110000*/ continue /*line quern_gen.go:5688:1*/
 		}
-//line texture.go:13:110000
-		result0 := image.Width()
-//line texture.go:14:110000
-		u := float32(result0)/2 + (float32(x)+0.5-value)/factor
-//line texture.go:14:110000
-		result02 := image.Height()
-//line texture.go:15:110000
-		v := float32(result02)/2 + value3
-//line texture.go:15:110000
-		t3 := u
-//line texture.go:16:110000
-		t4 := v
-//line texture.go:15:110000
-		result := image.Sample(t3, t4)
-//line texture.go:15:110000
-		out[start+x] = result
-//line texture.go:16:110000
+		/*line texture.go:13:110000*/ result0 := image.Width()
+		/*line texture.go:14:110000*/ u := float32(result0)/2 + (float32(x)+0.5-value)/factor
+		/*line texture.go:14:110000*/ result02 := image.Height()
+		/*line texture.go:15:110000*/ v := float32(result02)/2 + value3
+		/*line texture.go:15:110000*/ t3 := u
+		/*line texture.go:16:110000*/ t4 := v
+		/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
+		/*line texture.go:15:110000*/ out[start+x] = result /*line quern_gen.go:5697:1*/
 	}
-//line texture.go:17:110000
 }
 
-//line quern_gen.go:9141:1
 func quernPlainEdges(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
@@ -9165,42 +5725,27 @@ func quernHostEdges(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, out []float32, width int) {
+func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y int, out []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t5 := x + 1
 		t8 := x - 1
-//line texture.go:23:110000
-		result0 := image.Width()
-//line texture.go:24:110000
-		t3 := x < result0
-//line texture.go:25:110000
-		if t3 {
-//line texture.go:23:110000
-			result02 := image.Height()
-//line texture.go:24:110000
-			t3 = y < result02
-//line texture.go:25:110000
+		/*line texture.go:23:110000*/ result0 := image.Width()
+		/*line texture.go:24:110000*/ t3 := x < result0
+		/*line texture.go:25:110000*/ if t3 {
+			/*line texture.go:23:110000*/ result02 := image.Height()
+			/*line texture.go:24:110000*/ t3 = y < result02 /*line quern_gen.go:5738:1*/
 		}
-//line texture.go:26:110000
-		if t3 {
-//line texture.go:24:110000
-			result03 := image.Width()
-//line texture.go:24:110000
-			result04 := image.Fetch(t5, y)
-//line texture.go:24:110000
-			result05 := image.Fetch(t8, y)
-//line texture.go:24:110000
-			out[y*result03+x] = result04 - result05
-//line texture.go:25:110000
+		/*line texture.go:26:110000*/ if t3 {
+			/*line texture.go:24:110000*/ result03 := image.Width()
+			/*line texture.go:24:110000*/ result04 := image.Fetch(t5, y)
+			/*line texture.go:24:110000*/ result05 := image.Fetch(t8, y)
+			/*line texture.go:24:110000*/ out[y*result03+x] = result04 - result05 /*line quern_gen.go:5744:1*/
 		}
-//line texture.go:26:110000
 	}
-//line texture.go:27:110000
 }
 
-//line quern_gen.go:9204:1
 func quernPlainAddHalves(r *host2.Run) {
 	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
@@ -9225,7 +5770,7 @@ func quernHostAddHalves(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int) {
+func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.Float16, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, len(y)-base, width)
 		if count <= 0 {
@@ -9235,46 +5780,26 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int
 			row := y[base:][:count]
 			row2 := x[base:][:count]
 			for threadX := range count {
-//line types.go:14:120000
-				t1 := row[threadX]
-//line types.go:15:120000
-				x2 := row2[threadX]
-//line types.go:16:120000
-				result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-//line types.go:17:120000
-				row[threadX] = result0
-//line types.go:18:120000
+				/*line types.go:14:120000*/ t1 := row[threadX]
+				/*line types.go:15:120000*/ x2 := row2[threadX]
+				/*line types.go:16:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+				/*line types.go:17:120000*/ row[threadX] = result0 /*line quern_gen.go:5786:1*/
 			}
-//line types.go:19:120000
-			return
-//line types.go:20:120000
+			/*line types.go:19:120000*/ return /*line quern_gen.go:5788:1*/
 		}
-//line types.go:21:120000
 	}
-//line types.go:22:120000
-	for threadX := range width {
-//line types.go:23:120000
-		r.ThreadIdx.X = threadX
-//line types.go:24:120000
-		i := base + threadX
-//line types.go:13:120000
-		if i < len(x) && i < len(y) {
-//line types.go:14:120000
-			t1 := y[i]
-//line types.go:14:120000
-			x2 := x[i]
-//line types.go:15:120000
-			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-//line types.go:14:120000
-			y[i] = result0
-//line types.go:15:120000
+	/*line types.go:22:120000*/ for threadX := range width {
+		/*line types.go:23:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:24:120000*/ i := base + threadX
+		/*line types.go:13:120000*/ if i < len(x) && i < len(y) {
+			/*line types.go:14:120000*/ t1 := y[i]
+			/*line types.go:14:120000*/ x2 := x[i]
+			/*line types.go:15:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+			/*line types.go:14:120000*/ y[i] = result0 /*line quern_gen.go:5798:1*/
 		}
-//line types.go:16:120000
 	}
-//line types.go:17:120000
 }
 
-//line quern_gen.go:9278:1
 func quernPlainNorm(r *host2.Run) {
 	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
@@ -9312,60 +5837,34 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 				r.ThreadIdx.X = threadX
 //line types.go:23:120000
 				var sum float32
-//line types.go:24:120000
-				_ = row[threadX]
-//line types.go:25:120000
-				t3 := row[threadX]
-//line types.go:26:120000
-				for i2 := 0; i2 < 64; i2++ {
-//line types.go:24:120000
-					x := t3[i2]
-//line types.go:25:120000
-					sum += x.Float32() * x.Float32()
-//line types.go:26:120000
+				/*line types.go:24:120000*/ _ = row[threadX]
+				/*line types.go:25:120000*/ t3 := row[threadX]
+				/*line types.go:26:120000*/ for i2 := 0; i2 < 64; i2++ {
+					/*line types.go:24:120000*/ x := t3[i2]
+					/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5844:1*/
 				}
-//line types.go:27:120000
-				row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
-//line types.go:28:120000
+				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5846:1*/
 			}
-//line types.go:29:120000
-			return
-//line types.go:30:120000
+			/*line types.go:29:120000*/ return /*line quern_gen.go:5848:1*/
 		}
-//line types.go:31:120000
 	}
-//line types.go:32:120000
-	for threadX := range width {
-//line types.go:33:120000
-		r.ThreadIdx.X = threadX
-//line types.go:34:120000
-		i := base + threadX
-//line types.go:22:120000
-		if i < len(rows) && i < len(out) {
+	/*line types.go:32:120000*/ for threadX := range width {
+		/*line types.go:33:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:34:120000*/ i := base + threadX
+		/*line types.go:22:120000*/ if i < len(rows) && i < len(out) {
 //line types.go:23:120000
 			var sum float32
-//line types.go:24:120000
-			_ = rows[i]
-//line types.go:24:120000
-			t3 := rows[i]
-//line types.go:25:120000
-			for i2 := 0; i2 < 64; i2++ {
-//line types.go:24:120000
-				x := t3[i2]
-//line types.go:25:120000
-				sum += x.Float32() * x.Float32()
-//line types.go:26:120000
+			/*line types.go:24:120000*/ _ = rows[i]
+			/*line types.go:24:120000*/ t3 := rows[i]
+			/*line types.go:25:120000*/ for i2 := 0; i2 < 64; i2++ {
+				/*line types.go:24:120000*/ x := t3[i2]
+				/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5861:1*/
 			}
-//line types.go:27:120000
-			out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
-//line types.go:28:120000
+			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5863:1*/
 		}
-//line types.go:29:120000
 	}
-//line types.go:30:120000
 }
 
-//line quern_gen.go:9369:1
 func quernPlainLimitHalves(r *host2.Run) {
 	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
@@ -9399,87 +5898,50 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-//line types.go:40:120000
-				x2 := row[threadX]
-//line types.go:41:120000
-				result0 := x2.Bits()&32767 > 31744
-//line types.go:42:120000
-				if result0 {
-//line types.go:41:120000
-					row[threadX] = kernel.Float16FromBits(0x0000)
+				/*line types.go:40:120000*/ x2 := row[threadX]
+				/*line types.go:41:120000*/ result0 := x2.Bits()&32767 > 31744
+				/*line types.go:42:120000*/ if result0 {
+					/*line types.go:41:120000*/ row[threadX] = kernel.Float16FromBits(0x0000)
 //line types.go:42:120000
 				} else {
-//line types.go:42:120000
-					x3 := row[threadX]
-//line types.go:43:120000
-					result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-//line types.go:44:120000
-					t3 := result02
-//line types.go:45:120000
-					result03 := limit.Float32() < t3.Float32()
-//line types.go:46:120000
-					if result03 {
-//line types.go:43:120000
-						row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
-//line types.go:44:120000
+					/*line types.go:42:120000*/ x3 := row[threadX]
+					/*line types.go:43:120000*/ result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+					/*line types.go:44:120000*/ t3 := result02
+					/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
+					/*line types.go:46:120000*/ if result03 {
+						/*line types.go:43:120000*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32())))) /*line quern_gen.go:5912:1*/
 					}
-//line types.go:45:120000
 				}
-//line types.go:46:120000
 			}
-//line types.go:47:120000
-			return
-//line types.go:48:120000
+			/*line types.go:47:120000*/ return /*line quern_gen.go:5916:1*/
 		}
-//line types.go:49:120000
 	}
-//line types.go:50:120000
-	for threadX := range width {
-//line types.go:51:120000
-		r.ThreadIdx.X = threadX
-//line types.go:52:120000
-		i := base + threadX
-//line types.go:36:120000
-		if i >= len(x) {
-//line types.go:37:120000
-			continue
-//line types.go:38:120000
+	/*line types.go:50:120000*/ for threadX := range width {
+		/*line types.go:51:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:52:120000*/ i := base + threadX
+		/*line types.go:36:120000*/ if i >= len(x) {
+			/*line types.go:37:120000*/ continue /*line quern_gen.go:5923:1*/
 		}
-//line types.go:40:120000
-		x2 := x[i]
-//line types.go:41:120000
-		result0 := x2.Bits()&32767 > 31744
-//line types.go:42:120000
-		if result0 {
-//line types.go:41:120000
-			x[i] = kernel.Float16FromBits(0x0000)
+		/*line types.go:40:120000*/ x2 := x[i]
+		/*line types.go:41:120000*/ result0 := x2.Bits()&32767 > 31744
+		/*line types.go:42:120000*/ if result0 {
+			/*line types.go:41:120000*/ x[i] = kernel.Float16FromBits(0x0000)
 //line types.go:42:120000
 		} else {
-//line types.go:42:120000
-			x3 := x[i]
-//line types.go:43:120000
-			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-//line types.go:44:120000
-			t3 := result02
-//line types.go:45:120000
-			result03 := limit.Float32() < t3.Float32()
-//line types.go:46:120000
-			if result03 {
-//line types.go:43:120000
-				x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
-//line types.go:44:120000
+			/*line types.go:42:120000*/ x3 := x[i]
+			/*line types.go:43:120000*/ result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+			/*line types.go:44:120000*/ t3 := result02
+			/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
+			/*line types.go:46:120000*/ if result03 {
+				/*line types.go:43:120000*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32())))) /*line quern_gen.go:5936:1*/
 			}
-//line types.go:45:120000
 		}
-//line types.go:46:120000
 	}
-//line types.go:47:120000
 }
 
-//line quern_gen.go:9480:1
 func quernPlainScaleAny_float32(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
+	host2.Plain(r, func(t_ kernel.Thread) { scaleAny[float32](t_, v0, v1) })
 }
 
 func quernHostScaleAny_float32(r *host2.Run) {
@@ -9511,45 +5973,27 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line types.go:57:120000
-				t2 := row[threadX]
-//line types.go:57:120000
-				result0 := scaled[float32](a, t2)
-//line types.go:58:120000
-				row[threadX] = result0
-//line types.go:59:120000
+				/*line types.go:57:120000*/ t2 := row[threadX]
+				/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:5978:1*/
 			}
-//line types.go:60:120000
-			return
-//line types.go:61:120000
+			/*line types.go:60:120000*/ return /*line quern_gen.go:5980:1*/
 		}
-//line types.go:62:120000
 	}
-//line types.go:63:120000
-	for threadX := range width {
-//line types.go:64:120000
-		r.ThreadIdx.X = threadX
-//line types.go:65:120000
-		i := base + threadX
-//line types.go:56:120000
-		if i < len(x) {
-//line types.go:57:120000
-			t2 := x[i]
-//line types.go:57:120000
-			result0 := scaled[float32](a, t2)
-//line types.go:57:120000
-			x[i] = result0
-//line types.go:58:120000
+	/*line types.go:63:120000*/ for threadX := range width {
+		/*line types.go:64:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:65:120000*/ i := base + threadX
+		/*line types.go:56:120000*/ if i < len(x) {
+			/*line types.go:57:120000*/ t2 := x[i]
+			/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:5989:1*/
 		}
-//line types.go:59:120000
 	}
-//line types.go:60:120000
 }
 
-//line quern_gen.go:9550:1
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
+	host2.Plain(r, func(t_ kernel.Thread) { scaleAny[kernel.Float16](t_, v0, v1) })
 }
 
 func quernHostScaleAny_kernel_Float16(r *host2.Run) {
@@ -9581,45 +6025,27 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line types.go:57:120000
-				t2 := row[threadX]
-//line types.go:57:120000
-				result0 := scaled[kernel.Float16](a, t2)
-//line types.go:58:120000
-				row[threadX] = result0
-//line types.go:59:120000
+				/*line types.go:57:120000*/ t2 := row[threadX]
+				/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6030:1*/
 			}
-//line types.go:60:120000
-			return
-//line types.go:61:120000
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6032:1*/
 		}
-//line types.go:62:120000
 	}
-//line types.go:63:120000
-	for threadX := range width {
-//line types.go:64:120000
-		r.ThreadIdx.X = threadX
-//line types.go:65:120000
-		i := base + threadX
-//line types.go:56:120000
-		if i < len(x) {
-//line types.go:57:120000
-			t2 := x[i]
-//line types.go:57:120000
-			result0 := scaled[kernel.Float16](a, t2)
-//line types.go:57:120000
-			x[i] = result0
-//line types.go:58:120000
+	/*line types.go:63:120000*/ for threadX := range width {
+		/*line types.go:64:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:65:120000*/ i := base + threadX
+		/*line types.go:56:120000*/ if i < len(x) {
+			/*line types.go:57:120000*/ t2 := x[i]
+			/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6041:1*/
 		}
-//line types.go:59:120000
 	}
-//line types.go:60:120000
 }
 
-//line quern_gen.go:9620:1
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
-	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
+	host2.Plain(r, func(t_ kernel.Thread) { scaleAny[kernel.BFloat16](t_, v0, v1) })
 }
 
 func quernHostScaleAny_kernel_BFloat16(r *host2.Run) {
@@ -9651,42 +6077,24 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line types.go:57:120000
-				t2 := row[threadX]
-//line types.go:57:120000
-				result0 := scaled[kernel.BFloat16](a, t2)
-//line types.go:58:120000
-				row[threadX] = result0
-//line types.go:59:120000
+				/*line types.go:57:120000*/ t2 := row[threadX]
+				/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6082:1*/
 			}
-//line types.go:60:120000
-			return
-//line types.go:61:120000
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6084:1*/
 		}
-//line types.go:62:120000
 	}
-//line types.go:63:120000
-	for threadX := range width {
-//line types.go:64:120000
-		r.ThreadIdx.X = threadX
-//line types.go:65:120000
-		i := base + threadX
-//line types.go:56:120000
-		if i < len(x) {
-//line types.go:57:120000
-			t2 := x[i]
-//line types.go:57:120000
-			result0 := scaled[kernel.BFloat16](a, t2)
-//line types.go:57:120000
-			x[i] = result0
-//line types.go:58:120000
+	/*line types.go:63:120000*/ for threadX := range width {
+		/*line types.go:64:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:65:120000*/ i := base + threadX
+		/*line types.go:56:120000*/ if i < len(x) {
+			/*line types.go:57:120000*/ t2 := x[i]
+			/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6093:1*/
 		}
-//line types.go:59:120000
 	}
-//line types.go:60:120000
 }
 
-//line quern_gen.go:9690:1
 func quernPlainJulia(r *host2.Run) {
 	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
@@ -9722,72 +6130,39 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			row := z[base:][:count]
 			row2 := steps[base:][:count]
 			for threadX := range count {
-//line types.go:69:120000
-				for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
-//line types.go:70:120000
-					if r.Halted() {
-//line types.go:69:120000
-						r.Halt()
-//line types.go:70:120000
+				/*line types.go:69:120000*/ for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
+					/*line types.go:70:120000*/ if r.Halted() {
+						/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6135:1*/
 					}
-//line types.go:70:120000
-					t1 := v
-//line types.go:71:120000
-					t2 := v
-//line types.go:72:120000
-					t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
-//line types.go:73:120000
-					t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-//line types.go:74:120000
-					v = complex(t3+real(c), t4+imag(c))
-//line types.go:75:120000
+					/*line types.go:70:120000*/ t1 := v
+					/*line types.go:71:120000*/ t2 := v
+					/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+					/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+					/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6141:1*/
 				}
-//line types.go:76:120000
 			}
-//line types.go:77:120000
-			return
-//line types.go:78:120000
+			/*line types.go:77:120000*/ return /*line quern_gen.go:6144:1*/
 		}
-//line types.go:79:120000
 	}
-//line types.go:80:120000
-	for threadX := range width {
-//line types.go:81:120000
-		r.ThreadIdx.X = threadX
-//line types.go:82:120000
-		i := base + threadX
-//line types.go:66:120000
-		if i >= len(z) || i >= len(steps) {
-//line types.go:67:120000
-			continue
-//line types.go:68:120000
+	/*line types.go:80:120000*/ for threadX := range width {
+		/*line types.go:81:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:82:120000*/ i := base + threadX
+		/*line types.go:66:120000*/ if i >= len(z) || i >= len(steps) {
+			/*line types.go:67:120000*/ continue /*line quern_gen.go:6151:1*/
 		}
-//line types.go:69:120000
-		for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
-//line types.go:70:120000
-			if r.Halted() {
-//line types.go:69:120000
-				r.Halt()
-//line types.go:70:120000
+		/*line types.go:69:120000*/ for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
+			/*line types.go:70:120000*/ if r.Halted() {
+				/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6155:1*/
 			}
-//line types.go:70:120000
-			t1 := v
-//line types.go:71:120000
-			t2 := v
-//line types.go:72:120000
-			t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
-//line types.go:73:120000
-			t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-//line types.go:74:120000
-			v = complex(t3+real(c), t4+imag(c))
-//line types.go:75:120000
+			/*line types.go:70:120000*/ t1 := v
+			/*line types.go:71:120000*/ t2 := v
+			/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+			/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+			/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6161:1*/
 		}
-//line types.go:76:120000
 	}
-//line types.go:77:120000
 }
 
-//line quern_gen.go:9791:1
 func quernPlainImpedance(r *host2.Run) {
 	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
@@ -9826,78 +6201,42 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 			row := z[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line types.go:79:120000
-				t2 := row[threadX]
-//line types.go:80:120000
-				t3 := complex(float64(real(t2)), float64(imag(t2)))
-//line types.go:79:120000
-				quotient := host2.DivideComplex(t1, t3)
-//line types.go:80:120000
-				t5 := quotient
-//line types.go:81:120000
-				t6 := float32(real(t5))
-//line types.go:82:120000
-				t7 := float32(imag(t5))
-//line types.go:83:120000
-				t10 := t6 + 0
-//line types.go:84:120000
-				t11 := t7 + omega
-//line types.go:85:120000
-				t12 := complex(float64(t10), float64(t11))
-//line types.go:79:120000
-				quotient2 := host2.DivideComplex(t9, t12)
-//line types.go:80:120000
-				t14 := quotient2
-//line types.go:81:120000
-				row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
-//line types.go:82:120000
+				/*line types.go:79:120000*/ t2 := row[threadX]
+				/*line types.go:80:120000*/ t3 := complex(float64(real(t2)), float64(imag(t2)))
+				/*line types.go:79:120000*/ quotient := host2.DivideComplex(t1, t3)
+				/*line types.go:80:120000*/ t5 := quotient
+				/*line types.go:81:120000*/ t6 := float32(real(t5))
+				/*line types.go:82:120000*/ t7 := float32(imag(t5))
+				/*line types.go:83:120000*/ t10 := t6 + 0
+				/*line types.go:84:120000*/ t11 := t7 + omega
+				/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
+				/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
+				/*line types.go:80:120000*/ t14 := quotient2
+				/*line types.go:81:120000*/ row[threadX] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6215:1*/
 			}
-//line types.go:83:120000
-			return
-//line types.go:84:120000
+			/*line types.go:83:120000*/ return /*line quern_gen.go:6217:1*/
 		}
-//line types.go:85:120000
 	}
-//line types.go:86:120000
-	for threadX := range width {
-//line types.go:87:120000
-		r.ThreadIdx.X = threadX
-//line types.go:88:120000
-		i := base + threadX
-//line types.go:78:120000
-		if i < len(z) {
-//line types.go:79:120000
-			t2 := z[i]
-//line types.go:80:120000
-			t3 := complex(float64(real(t2)), float64(imag(t2)))
-//line types.go:79:120000
-			quotient := host2.DivideComplex(t1, t3)
-//line types.go:80:120000
-			t5 := quotient
-//line types.go:81:120000
-			t6 := float32(real(t5))
-//line types.go:82:120000
-			t7 := float32(imag(t5))
-//line types.go:83:120000
-			t10 := t6 + 0
-//line types.go:84:120000
-			t11 := t7 + omega
-//line types.go:85:120000
-			t12 := complex(float64(t10), float64(t11))
-//line types.go:79:120000
-			quotient2 := host2.DivideComplex(t9, t12)
-//line types.go:80:120000
-			t14 := quotient2
-//line types.go:79:120000
-			z[i] = complex(float32(real(t14)), float32(imag(t14)))
-//line types.go:80:120000
+	/*line types.go:86:120000*/ for threadX := range width {
+		/*line types.go:87:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:88:120000*/ i := base + threadX
+		/*line types.go:78:120000*/ if i < len(z) {
+			/*line types.go:79:120000*/ t2 := z[i]
+			/*line types.go:80:120000*/ t3 := complex(float64(real(t2)), float64(imag(t2)))
+			/*line types.go:79:120000*/ quotient := host2.DivideComplex(t1, t3)
+			/*line types.go:80:120000*/ t5 := quotient
+			/*line types.go:81:120000*/ t6 := float32(real(t5))
+			/*line types.go:82:120000*/ t7 := float32(imag(t5))
+			/*line types.go:83:120000*/ t10 := t6 + 0
+			/*line types.go:84:120000*/ t11 := t7 + omega
+			/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
+			/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
+			/*line types.go:80:120000*/ t14 := quotient2
+			/*line types.go:79:120000*/ z[i] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6235:1*/
 		}
-//line types.go:81:120000
 	}
-//line types.go:82:120000
 }
 
-//line quern_gen.go:9901:1
 func quernPlainPush(r *host2.Run) {
 	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
@@ -9923,7 +6262,7 @@ func quernHostPush(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[float32], dt float32, width int) {
+func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], dt float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -9934,42 +6273,24 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 			row2 := position[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line types.go:88:120000
-				t2 := row[threadX]
-//line types.go:88:120000
-				result0 := row2[threadX].AddScaled(dt, t2)
-//line types.go:89:120000
-				row2[threadX] = result0
-//line types.go:90:120000
+				/*line types.go:88:120000*/ t2 := row[threadX]
+				/*line types.go:88:120000*/ result0 := row2[threadX].AddScaled(dt, t2)
+				/*line types.go:89:120000*/ row2[threadX] = result0 /*line quern_gen.go:6278:1*/
 			}
-//line types.go:91:120000
-			return
-//line types.go:92:120000
+			/*line types.go:91:120000*/ return /*line quern_gen.go:6280:1*/
 		}
-//line types.go:93:120000
 	}
-//line types.go:94:120000
-	for threadX := range width {
-//line types.go:95:120000
-		r.ThreadIdx.X = threadX
-//line types.go:96:120000
-		i := base + threadX
-//line types.go:87:120000
-		if i < len(position) && i < len(velocity) {
-//line types.go:88:120000
-			t2 := velocity[i]
-//line types.go:88:120000
-			result0 := position[i].AddScaled(dt, t2)
-//line types.go:88:120000
-			position[i] = result0
-//line types.go:89:120000
+	/*line types.go:94:120000*/ for threadX := range width {
+		/*line types.go:95:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:96:120000*/ i := base + threadX
+		/*line types.go:87:120000*/ if i < len(position) && i < len(velocity) {
+			/*line types.go:88:120000*/ t2 := velocity[i]
+			/*line types.go:88:120000*/ result0 := position[i].AddScaled(dt, t2)
+			/*line types.go:88:120000*/ position[i] = result0 /*line quern_gen.go:6289:1*/
 		}
-//line types.go:90:120000
 	}
-//line types.go:91:120000
 }
 
-//line quern_gen.go:9973:1
 func quernPlainShade(r *host2.Run) {
 	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
@@ -10006,62 +6327,34 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			row2 := out[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line types.go:97:120000
-				n := row[threadX]
-//line types.go:98:120000
-				t1 := n
-//line types.go:98:120000
-				result0 := n.Dot(t1)
-//line types.go:99:120000
-				length := float32(math.Sqrt(float64(result0)))
-//line types.go:99:120000
-				t3 := 1 / length
-//line types.go:99:120000
-				result02 := n.Scale(t3)
-//line types.go:99:120000
-				result03 := result02.Dot(light)
-//line types.go:100:120000
-				row2[threadX] = max(0, result03)
-//line types.go:101:120000
+				/*line types.go:97:120000*/ n := row[threadX]
+				/*line types.go:98:120000*/ t1 := n
+				/*line types.go:98:120000*/ result0 := n.Dot(t1)
+				/*line types.go:99:120000*/ length := float32(math.Sqrt(float64(result0)))
+				/*line types.go:99:120000*/ t3 := 1 / length
+				/*line types.go:99:120000*/ result02 := n.Scale(t3)
+				/*line types.go:99:120000*/ result03 := result02.Dot(light)
+				/*line types.go:100:120000*/ row2[threadX] = max(0, result03) /*line quern_gen.go:6337:1*/
 			}
-//line types.go:102:120000
-			return
-//line types.go:103:120000
+			/*line types.go:102:120000*/ return /*line quern_gen.go:6339:1*/
 		}
-//line types.go:104:120000
 	}
-//line types.go:105:120000
-	for threadX := range width {
-//line types.go:106:120000
-		r.ThreadIdx.X = threadX
-//line types.go:107:120000
-		i := base + threadX
-//line types.go:96:120000
-		if i < len(normals) && i < len(out) {
-//line types.go:97:120000
-			n := normals[i]
-//line types.go:98:120000
-			t1 := n
-//line types.go:98:120000
-			result0 := n.Dot(t1)
-//line types.go:99:120000
-			length := float32(math.Sqrt(float64(result0)))
-//line types.go:99:120000
-			t3 := 1 / length
-//line types.go:99:120000
-			result02 := n.Scale(t3)
-//line types.go:99:120000
-			result03 := result02.Dot(light)
-//line types.go:99:120000
-			out[i] = max(0, result03)
-//line types.go:100:120000
+	/*line types.go:105:120000*/ for threadX := range width {
+		/*line types.go:106:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:107:120000*/ i := base + threadX
+		/*line types.go:96:120000*/ if i < len(normals) && i < len(out) {
+			/*line types.go:97:120000*/ n := normals[i]
+			/*line types.go:98:120000*/ t1 := n
+			/*line types.go:98:120000*/ result0 := n.Dot(t1)
+			/*line types.go:99:120000*/ length := float32(math.Sqrt(float64(result0)))
+			/*line types.go:99:120000*/ t3 := 1 / length
+			/*line types.go:99:120000*/ result02 := n.Scale(t3)
+			/*line types.go:99:120000*/ result03 := result02.Dot(light)
+			/*line types.go:99:120000*/ out[i] = max(0, result03) /*line quern_gen.go:6353:1*/
 		}
-//line types.go:101:120000
 	}
-//line types.go:102:120000
 }
 
-//line quern_gen.go:10065:1
 func quernPlainWidest(r *host2.Run) {
 	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
@@ -10098,7 +6391,7 @@ func quernHostWidest(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
+func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, len(rows)-base, width)
@@ -10109,46 +6402,27 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 			row := rows[base:][:count]
 			bestRow2 := bestRow[:][:count]
 			for threadX := range count {
-//line types.go:121:120000
-				_ = row[threadX][0]
-//line types.go:122:120000
-				best := &row[threadX][0]
-//line types.go:123:120000
-				bestRow2[threadX] = best
-//line types.go:124:120000
+				/*line types.go:121:120000*/ _ = row[threadX][0]
+				/*line types.go:122:120000*/ best := &row[threadX][0]
+				/*line types.go:123:120000*/ bestRow2[threadX] = best /*line quern_gen.go:6407:1*/
 			}
-//line types.go:125:120000
-			return
-//line types.go:126:120000
+			/*line types.go:125:120000*/ return /*line quern_gen.go:6409:1*/
 		}
-//line types.go:127:120000
 	}
-//line types.go:128:120000
-	for threadX := range width {
-//line types.go:129:120000
-		r.ThreadIdx.X = threadX
-//line types.go:130:120000
-		best := bestRow[threadX]
-//line types.go:131:120000
-		i := base + threadX
-//line types.go:132:120000
-		if i < len(rows) && i < len(out) {
-//line types.go:121:120000
-			_ = rows[i][0]
-//line types.go:121:120000
-			best = &rows[i][0]
-//line types.go:122:120000
+	/*line types.go:128:120000*/ for threadX := range width {
+		/*line types.go:129:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:130:120000*/ best := bestRow[threadX]
+		/*line types.go:131:120000*/ i := base + threadX
+		/*line types.go:132:120000*/ if i < len(rows) && i < len(out) {
+			/*line types.go:121:120000*/ _ = rows[i][0]
+			/*line types.go:121:120000*/ best = &rows[i][0] /*line quern_gen.go:6418:1*/
 		}
-//line types.go:123:120000
-		bestRow[threadX] = best
-//line types.go:124:120000
+		/*line types.go:123:120000*/ bestRow[threadX] = best /*line quern_gen.go:6420:1*/
 	}
-//line types.go:125:120000
 }
 
 //go:noinline
-//line quern_gen.go:10151:1
-func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k, t5, t52, t53 int) {
+func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample, k int, t5 int, t52 int, t53 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(out)-base, len(rows)-base, width)
@@ -10161,214 +6435,111 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				best := bestRow3[threadX]
-//line types.go:123:120000
-				_ = row2[threadX][k]
-//line types.go:123:120000
-				s := &row2[threadX][k]
-//line types.go:124:120000
-				t8 := s.Valid
-//line types.go:125:120000
-				if t8 {
-//line types.go:123:120000
-					result0 := s.width()
-//line types.go:123:120000
-					result02 := best.width()
-//line types.go:124:120000
-					t8 = result0 > result02
-//line types.go:125:120000
+				/*line types.go:123:120000*/ _ = row2[threadX][k]
+				/*line types.go:123:120000*/ s := &row2[threadX][k]
+				/*line types.go:124:120000*/ t8 := s.Valid
+				/*line types.go:125:120000*/ if t8 {
+					/*line types.go:123:120000*/ result0 := s.width()
+					/*line types.go:123:120000*/ result02 := best.width()
+					/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6444:1*/
 				}
-//line types.go:126:120000
-				if t8 {
-//line types.go:124:120000
-					best = s
-//line types.go:125:120000
+				/*line types.go:126:120000*/ if t8 {
+					/*line types.go:124:120000*/ best = s /*line quern_gen.go:6447:1*/
 				}
-//line types.go:123:120000
-				_ = row2[threadX][t5]
-//line types.go:123:120000
-				s2 := &row2[threadX][t5]
-//line types.go:124:120000
-				t82 := s2.Valid
-//line types.go:125:120000
-				if t82 {
-//line types.go:123:120000
-					result03 := s2.width()
-//line types.go:123:120000
-					result04 := best.width()
-//line types.go:124:120000
-					t82 = result03 > result04
-//line types.go:125:120000
+				/*line types.go:123:120000*/ _ = row2[threadX][t5]
+				/*line types.go:123:120000*/ s2 := &row2[threadX][t5]
+				/*line types.go:124:120000*/ t82 := s2.Valid
+				/*line types.go:125:120000*/ if t82 {
+					/*line types.go:123:120000*/ result03 := s2.width()
+					/*line types.go:123:120000*/ result04 := best.width()
+					/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6455:1*/
 				}
-//line types.go:126:120000
-				if t82 {
-//line types.go:124:120000
-					best = s2
-//line types.go:125:120000
+				/*line types.go:126:120000*/ if t82 {
+					/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6458:1*/
 				}
-//line types.go:123:120000
-				_ = row2[threadX][t52]
-//line types.go:123:120000
-				s3 := &row2[threadX][t52]
-//line types.go:124:120000
-				t83 := s3.Valid
-//line types.go:125:120000
-				if t83 {
-//line types.go:123:120000
-					result05 := s3.width()
-//line types.go:123:120000
-					result06 := best.width()
-//line types.go:124:120000
-					t83 = result05 > result06
-//line types.go:125:120000
+				/*line types.go:123:120000*/ _ = row2[threadX][t52]
+				/*line types.go:123:120000*/ s3 := &row2[threadX][t52]
+				/*line types.go:124:120000*/ t83 := s3.Valid
+				/*line types.go:125:120000*/ if t83 {
+					/*line types.go:123:120000*/ result05 := s3.width()
+					/*line types.go:123:120000*/ result06 := best.width()
+					/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6466:1*/
 				}
-//line types.go:126:120000
-				if t83 {
-//line types.go:124:120000
-					best = s3
-//line types.go:125:120000
+				/*line types.go:126:120000*/ if t83 {
+					/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6469:1*/
 				}
-//line types.go:123:120000
-				_ = row2[threadX][t53]
-//line types.go:123:120000
-				s4 := &row2[threadX][t53]
-//line types.go:124:120000
-				t84 := s4.Valid
-//line types.go:125:120000
-				if t84 {
-//line types.go:123:120000
-					result07 := s4.width()
-//line types.go:123:120000
-					result08 := best.width()
-//line types.go:124:120000
-					t84 = result07 > result08
-//line types.go:125:120000
+				/*line types.go:123:120000*/ _ = row2[threadX][t53]
+				/*line types.go:123:120000*/ s4 := &row2[threadX][t53]
+				/*line types.go:124:120000*/ t84 := s4.Valid
+				/*line types.go:125:120000*/ if t84 {
+					/*line types.go:123:120000*/ result07 := s4.width()
+					/*line types.go:123:120000*/ result08 := best.width()
+					/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6477:1*/
 				}
-//line types.go:126:120000
-				if t84 {
-//line types.go:124:120000
-					best = s4
-//line types.go:125:120000
+				/*line types.go:126:120000*/ if t84 {
+					/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6480:1*/
 				}
-//line types.go:126:120000
-				bestRow3[threadX] = best
-//line types.go:127:120000
+				/*line types.go:126:120000*/ bestRow3[threadX] = best /*line quern_gen.go:6482:1*/
 			}
-//line types.go:128:120000
-			return
-//line types.go:129:120000
+			/*line types.go:128:120000*/ return /*line quern_gen.go:6484:1*/
 		}
-//line types.go:130:120000
 	}
-//line types.go:131:120000
-	for threadX := range width {
-//line types.go:132:120000
-		r.ThreadIdx.X = threadX
-//line types.go:133:120000
-		best := bestRow[threadX]
-//line types.go:134:120000
-		i := base + threadX
-//line types.go:135:120000
-		if i < len(rows) && i < len(out) {
-//line types.go:123:120000
-			_ = rows[i][k]
-//line types.go:123:120000
-			s := &rows[i][k]
-//line types.go:124:120000
-			t8 := s.Valid
-//line types.go:125:120000
-			if t8 {
-//line types.go:123:120000
-				result0 := s.width()
-//line types.go:123:120000
-				result02 := best.width()
-//line types.go:124:120000
-				t8 = result0 > result02
-//line types.go:125:120000
+	/*line types.go:131:120000*/ for threadX := range width {
+		/*line types.go:132:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:133:120000*/ best := bestRow[threadX]
+		/*line types.go:134:120000*/ i := base + threadX
+		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
+			/*line types.go:123:120000*/ _ = rows[i][k]
+			/*line types.go:123:120000*/ s := &rows[i][k]
+			/*line types.go:124:120000*/ t8 := s.Valid
+			/*line types.go:125:120000*/ if t8 {
+				/*line types.go:123:120000*/ result0 := s.width()
+				/*line types.go:123:120000*/ result02 := best.width()
+				/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6498:1*/
 			}
-//line types.go:126:120000
-			if t8 {
-//line types.go:124:120000
-				best = s
-//line types.go:125:120000
+			/*line types.go:126:120000*/ if t8 {
+				/*line types.go:124:120000*/ best = s /*line quern_gen.go:6501:1*/
 			}
-//line types.go:123:120000
-			_ = rows[i][t5]
-//line types.go:123:120000
-			s2 := &rows[i][t5]
-//line types.go:124:120000
-			t82 := s2.Valid
-//line types.go:125:120000
-			if t82 {
-//line types.go:123:120000
-				result03 := s2.width()
-//line types.go:123:120000
-				result04 := best.width()
-//line types.go:124:120000
-				t82 = result03 > result04
-//line types.go:125:120000
+			/*line types.go:123:120000*/ _ = rows[i][t5]
+			/*line types.go:123:120000*/ s2 := &rows[i][t5]
+			/*line types.go:124:120000*/ t82 := s2.Valid
+			/*line types.go:125:120000*/ if t82 {
+				/*line types.go:123:120000*/ result03 := s2.width()
+				/*line types.go:123:120000*/ result04 := best.width()
+				/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6509:1*/
 			}
-//line types.go:126:120000
-			if t82 {
-//line types.go:124:120000
-				best = s2
-//line types.go:125:120000
+			/*line types.go:126:120000*/ if t82 {
+				/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6512:1*/
 			}
-//line types.go:123:120000
-			_ = rows[i][t52]
-//line types.go:123:120000
-			s3 := &rows[i][t52]
-//line types.go:124:120000
-			t83 := s3.Valid
-//line types.go:125:120000
-			if t83 {
-//line types.go:123:120000
-				result05 := s3.width()
-//line types.go:123:120000
-				result06 := best.width()
-//line types.go:124:120000
-				t83 = result05 > result06
-//line types.go:125:120000
+			/*line types.go:123:120000*/ _ = rows[i][t52]
+			/*line types.go:123:120000*/ s3 := &rows[i][t52]
+			/*line types.go:124:120000*/ t83 := s3.Valid
+			/*line types.go:125:120000*/ if t83 {
+				/*line types.go:123:120000*/ result05 := s3.width()
+				/*line types.go:123:120000*/ result06 := best.width()
+				/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6520:1*/
 			}
-//line types.go:126:120000
-			if t83 {
-//line types.go:124:120000
-				best = s3
-//line types.go:125:120000
+			/*line types.go:126:120000*/ if t83 {
+				/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6523:1*/
 			}
-//line types.go:123:120000
-			_ = rows[i][t53]
-//line types.go:123:120000
-			s4 := &rows[i][t53]
-//line types.go:124:120000
-			t84 := s4.Valid
-//line types.go:125:120000
-			if t84 {
-//line types.go:123:120000
-				result07 := s4.width()
-//line types.go:123:120000
-				result08 := best.width()
-//line types.go:124:120000
-				t84 = result07 > result08
-//line types.go:125:120000
+			/*line types.go:123:120000*/ _ = rows[i][t53]
+			/*line types.go:123:120000*/ s4 := &rows[i][t53]
+			/*line types.go:124:120000*/ t84 := s4.Valid
+			/*line types.go:125:120000*/ if t84 {
+				/*line types.go:123:120000*/ result07 := s4.width()
+				/*line types.go:123:120000*/ result08 := best.width()
+				/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6531:1*/
 			}
-//line types.go:126:120000
-			if t84 {
-//line types.go:124:120000
-				best = s4
-//line types.go:125:120000
+			/*line types.go:126:120000*/ if t84 {
+				/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6534:1*/
 			}
-//line types.go:126:120000
 		}
-//line types.go:127:120000
-		bestRow[threadX] = best
-//line types.go:128:120000
+		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6537:1*/
 	}
-//line types.go:129:120000
 }
 
 //go:noinline
-//line quern_gen.go:10371:1
-func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k2 int) {
+func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample, k2 int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count3 := min(len(out)-base, len(rows)-base, width)
@@ -10381,82 +6552,45 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				best := bestRow4[threadX]
-//line types.go:123:120000
-				_ = row3[threadX][k2]
-//line types.go:123:120000
-				s5 := &row3[threadX][k2]
-//line types.go:124:120000
-				t85 := s5.Valid
-//line types.go:125:120000
-				if t85 {
-//line types.go:123:120000
-					result09 := s5.width()
-//line types.go:123:120000
-					result010 := best.width()
-//line types.go:124:120000
-					t85 = result09 > result010
-//line types.go:125:120000
+				/*line types.go:123:120000*/ _ = row3[threadX][k2]
+				/*line types.go:123:120000*/ s5 := &row3[threadX][k2]
+				/*line types.go:124:120000*/ t85 := s5.Valid
+				/*line types.go:125:120000*/ if t85 {
+					/*line types.go:123:120000*/ result09 := s5.width()
+					/*line types.go:123:120000*/ result010 := best.width()
+					/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6561:1*/
 				}
-//line types.go:126:120000
-				if t85 {
-//line types.go:124:120000
-					best = s5
-//line types.go:125:120000
+				/*line types.go:126:120000*/ if t85 {
+					/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6564:1*/
 				}
-//line types.go:126:120000
-				bestRow4[threadX] = best
-//line types.go:127:120000
+				/*line types.go:126:120000*/ bestRow4[threadX] = best /*line quern_gen.go:6566:1*/
 			}
-//line types.go:128:120000
-			return
-//line types.go:129:120000
+			/*line types.go:128:120000*/ return /*line quern_gen.go:6568:1*/
 		}
-//line types.go:130:120000
 	}
-//line types.go:131:120000
-	for threadX := range width {
-//line types.go:132:120000
-		r.ThreadIdx.X = threadX
-//line types.go:133:120000
-		best := bestRow[threadX]
-//line types.go:134:120000
-		i := base + threadX
-//line types.go:135:120000
-		if i < len(rows) && i < len(out) {
-//line types.go:123:120000
-			_ = rows[i][k2]
-//line types.go:123:120000
-			s5 := &rows[i][k2]
-//line types.go:124:120000
-			t85 := s5.Valid
-//line types.go:125:120000
-			if t85 {
-//line types.go:123:120000
-				result09 := s5.width()
-//line types.go:123:120000
-				result010 := best.width()
-//line types.go:124:120000
-				t85 = result09 > result010
-//line types.go:125:120000
+	/*line types.go:131:120000*/ for threadX := range width {
+		/*line types.go:132:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:133:120000*/ best := bestRow[threadX]
+		/*line types.go:134:120000*/ i := base + threadX
+		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
+			/*line types.go:123:120000*/ _ = rows[i][k2]
+			/*line types.go:123:120000*/ s5 := &rows[i][k2]
+			/*line types.go:124:120000*/ t85 := s5.Valid
+			/*line types.go:125:120000*/ if t85 {
+				/*line types.go:123:120000*/ result09 := s5.width()
+				/*line types.go:123:120000*/ result010 := best.width()
+				/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6582:1*/
 			}
-//line types.go:126:120000
-			if t85 {
-//line types.go:124:120000
-				best = s5
-//line types.go:125:120000
+			/*line types.go:126:120000*/ if t85 {
+				/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6585:1*/
 			}
-//line types.go:126:120000
 		}
-//line types.go:127:120000
-		bestRow[threadX] = best
-//line types.go:128:120000
+		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6588:1*/
 	}
-//line types.go:129:120000
 }
 
 //go:noinline
-//line quern_gen.go:10459:1
-func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
+func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count4 := min(len(out)-base, len(rows)-base, width)
@@ -10469,40 +6603,23 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]s
 			for threadX := range count4 {
 				r.ThreadIdx.X = threadX
 				best := bestRow5[threadX]
-//line types.go:127:120000
-				row4[threadX] = *best
-//line types.go:128:120000
-				row4[threadX].Counts[2]++
-//line types.go:129:120000
+				/*line types.go:127:120000*/ row4[threadX] = *best
+				/*line types.go:128:120000*/ row4[threadX].Counts[2]++ /*line quern_gen.go:6607:1*/
 			}
-//line types.go:130:120000
-			return
-//line types.go:131:120000
+			/*line types.go:130:120000*/ return /*line quern_gen.go:6609:1*/
 		}
-//line types.go:132:120000
 	}
-//line types.go:133:120000
-	for threadX := range width {
-//line types.go:134:120000
-		r.ThreadIdx.X = threadX
-//line types.go:135:120000
-		best := bestRow[threadX]
-//line types.go:136:120000
-		i := base + threadX
-//line types.go:137:120000
-		if i < len(rows) && i < len(out) {
-//line types.go:127:120000
-			out[i] = *best
-//line types.go:128:120000
-			out[i].Counts[2]++
-//line types.go:129:120000
+	/*line types.go:133:120000*/ for threadX := range width {
+		/*line types.go:134:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:135:120000*/ best := bestRow[threadX]
+		/*line types.go:136:120000*/ i := base + threadX
+		/*line types.go:137:120000*/ if i < len(rows) && i < len(out) {
+			/*line types.go:127:120000*/ out[i] = *best
+			/*line types.go:128:120000*/ out[i].Counts[2]++ /*line quern_gen.go:6618:1*/
 		}
-//line types.go:130:120000
 	}
-//line types.go:131:120000
 }
 
-//line quern_gen.go:10506:1
 func quernPlainFilter(r *host2.Run) {
 	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
@@ -10534,7 +6651,7 @@ func quernHostFilter(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
+func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
 		firstX := max(radius-base, 0)
@@ -10543,34 +6660,21 @@ func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 			return
 		}
 		sumRow2 := sumRow[firstX:][:count]
-//line types.go:153:120000
-		clear(sumRow2)
-//line types.go:154:120000
-		return
-//line types.go:155:120000
+		/*line types.go:153:120000*/ clear(sumRow2)
+		/*line types.go:154:120000*/ return /*line quern_gen.go:6664:1*/
 	}
-//line types.go:156:120000
-	for threadX := range width {
-//line types.go:157:120000
-		sum := sumRow[threadX]
-//line types.go:158:120000
-		i := base + threadX
-//line types.go:159:120000
-		if i >= radius && i < len(in)-radius && i < len(out) {
-//line types.go:160:120000
-			sum = 0
-//line types.go:161:120000
+	/*line types.go:156:120000*/ for threadX := range width {
+		/*line types.go:157:120000*/ sum := sumRow[threadX]
+		/*line types.go:158:120000*/ i := base + threadX
+		/*line types.go:159:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
+			/*line types.go:160:120000*/ sum = 0 /*line quern_gen.go:6670:1*/
 		}
-//line types.go:162:120000
-		sumRow[threadX] = sum
-//line types.go:163:120000
+		/*line types.go:162:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6672:1*/
 	}
-//line types.go:164:120000
 }
 
 //go:noinline
-//line quern_gen.go:10573:1
-func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, k, start int) {
+func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32, k int, start int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
 		firstX2 := max(radius-base, 0)
@@ -10585,42 +6689,25 @@ func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 				threadX := firstX2 + lane2
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[lane2]
-//line types.go:155:120000
-				sum += taps[k+2] * row[lane2]
-//line types.go:156:120000
-				sumRow3[lane2] = sum
-//line types.go:157:120000
+				/*line types.go:155:120000*/ sum += taps[k+2] * row[lane2]
+				/*line types.go:156:120000*/ sumRow3[lane2] = sum /*line quern_gen.go:6693:1*/
 			}
-//line types.go:158:120000
-			return
-//line types.go:159:120000
+			/*line types.go:158:120000*/ return /*line quern_gen.go:6695:1*/
 		}
-//line types.go:160:120000
 	}
-//line types.go:161:120000
-	for threadX := range width {
-//line types.go:162:120000
-		r.ThreadIdx.X = threadX
-//line types.go:163:120000
-		sum := sumRow[threadX]
-//line types.go:164:120000
-		i := base + threadX
-//line types.go:165:120000
-		if i >= radius && i < len(in)-radius && i < len(out) {
-//line types.go:155:120000
-			sum += taps[k+2] * in[i+k]
-//line types.go:156:120000
+	/*line types.go:161:120000*/ for threadX := range width {
+		/*line types.go:162:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:163:120000*/ sum := sumRow[threadX]
+		/*line types.go:164:120000*/ i := base + threadX
+		/*line types.go:165:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
+			/*line types.go:155:120000*/ sum += taps[k+2] * in[i+k] /*line quern_gen.go:6703:1*/
 		}
-//line types.go:157:120000
-		sumRow[threadX] = sum
-//line types.go:158:120000
+		/*line types.go:157:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6705:1*/
 	}
-//line types.go:159:120000
 }
 
 //go:noinline
-//line quern_gen.go:10623:1
-func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
+func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
 		firstX3 := max(radius-base, 0)
@@ -10635,86 +6722,47 @@ func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, 
 				sum := sumRow4[lane3]
 //line types.go:157:120000
 				var gain float32 = 1
-//line types.go:158:120000
-				l := levels[0]
-//line types.go:159:120000
-				if sum >= l.From {
-//line types.go:160:120000
-					gain = l.Gain.Float32()
-//line types.go:161:120000
+				/*line types.go:158:120000*/ l := levels[0]
+				/*line types.go:159:120000*/ if sum >= l.From {
+					/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6727:1*/
 				}
-//line types.go:158:120000
-				l2 := levels[1]
-//line types.go:159:120000
-				if sum >= l2.From {
-//line types.go:160:120000
-					gain = l2.Gain.Float32()
-//line types.go:161:120000
+				/*line types.go:158:120000*/ l2 := levels[1]
+				/*line types.go:159:120000*/ if sum >= l2.From {
+					/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6731:1*/
 				}
-//line types.go:158:120000
-				l3 := levels[2]
-//line types.go:159:120000
-				if sum >= l3.From {
-//line types.go:160:120000
-					gain = l3.Gain.Float32()
-//line types.go:161:120000
+				/*line types.go:158:120000*/ l3 := levels[2]
+				/*line types.go:159:120000*/ if sum >= l3.From {
+					/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6735:1*/
 				}
-//line types.go:163:120000
-				row2[lane3] = gain * sum
-//line types.go:164:120000
+				/*line types.go:163:120000*/ row2[lane3] = gain * sum /*line quern_gen.go:6737:1*/
 			}
-//line types.go:165:120000
-			return
-//line types.go:166:120000
+			/*line types.go:165:120000*/ return /*line quern_gen.go:6739:1*/
 		}
-//line types.go:167:120000
 	}
-//line types.go:168:120000
-	for threadX := range width {
-//line types.go:169:120000
-		r.ThreadIdx.X = threadX
-//line types.go:170:120000
-		sum := sumRow[threadX]
-//line types.go:171:120000
-		i := base + threadX
-//line types.go:172:120000
-		if i >= radius && i < len(in)-radius && i < len(out) {
+	/*line types.go:168:120000*/ for threadX := range width {
+		/*line types.go:169:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:170:120000*/ sum := sumRow[threadX]
+		/*line types.go:171:120000*/ i := base + threadX
+		/*line types.go:172:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
 //line types.go:157:120000
 			var gain float32 = 1
-//line types.go:158:120000
-			l := levels[0]
-//line types.go:159:120000
-			if sum >= l.From {
-//line types.go:160:120000
-				gain = l.Gain.Float32()
-//line types.go:161:120000
+			/*line types.go:158:120000*/ l := levels[0]
+			/*line types.go:159:120000*/ if sum >= l.From {
+				/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6751:1*/
 			}
-//line types.go:158:120000
-			l2 := levels[1]
-//line types.go:159:120000
-			if sum >= l2.From {
-//line types.go:160:120000
-				gain = l2.Gain.Float32()
-//line types.go:161:120000
+			/*line types.go:158:120000*/ l2 := levels[1]
+			/*line types.go:159:120000*/ if sum >= l2.From {
+				/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6755:1*/
 			}
-//line types.go:158:120000
-			l3 := levels[2]
-//line types.go:159:120000
-			if sum >= l3.From {
-//line types.go:160:120000
-				gain = l3.Gain.Float32()
-//line types.go:161:120000
+			/*line types.go:158:120000*/ l3 := levels[2]
+			/*line types.go:159:120000*/ if sum >= l3.From {
+				/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6759:1*/
 			}
-//line types.go:163:120000
-			out[i] = gain * sum
-//line types.go:164:120000
+			/*line types.go:163:120000*/ out[i] = gain * sum /*line quern_gen.go:6761:1*/
 		}
-//line types.go:165:120000
 	}
-//line types.go:166:120000
 }
 
-//line quern_gen.go:10718:1
 func quernPlainWarpSums(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
@@ -10743,48 +6791,28 @@ func quernHostWarpSums(r *host2.Run) {
 				quernRow1WarpSums(r, vs, first, dimX, base, x, count, same)
 			}
 		}
-//line warp.go:18:130000
-		host2.ReduceAdd(reduceAdds, vs)
-//line warp.go:19:130000
-		for threadZ := range dimZ {
-//line warp.go:20:130000
-			for threadY := range dimY {
-//line warp.go:21:130000
-				first2 := (threadZ*dimY + threadY) * dimX
-//line warp.go:22:130000
-				quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s)
-//line warp.go:23:130000
+		/*line warp.go:18:130000*/ host2.ReduceAdd(reduceAdds, vs)
+		/*line warp.go:19:130000*/ for threadZ := range dimZ {
+			/*line warp.go:20:130000*/ for threadY := range dimY {
+				/*line warp.go:21:130000*/ first2 := (threadZ*dimY + threadY) * dimX
+				/*line warp.go:22:130000*/ quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s) /*line quern_gen.go:6798:1*/
 			}
-//line warp.go:24:130000
 		}
-//line warp.go:25:130000
-		host2.ScanAdd(scanAdds, vs)
-//line warp.go:26:130000
-		count2 := dimX
-//line warp.go:27:130000
-		same2 := base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base
-//line warp.go:28:130000
-		for threadZ := range dimZ {
-//line warp.go:29:130000
-			for threadY := range dimY {
-//line warp.go:30:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:31:130000
-				first3 := (threadZ*dimY + threadY) * dimX
-//line warp.go:32:130000
-				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2)
-//line warp.go:33:130000
+		/*line warp.go:25:130000*/ host2.ScanAdd(scanAdds, vs)
+		/*line warp.go:26:130000*/ count2 := dimX
+		/*line warp.go:27:130000*/ same2 := base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base
+		/*line warp.go:28:130000*/ for threadZ := range dimZ {
+			/*line warp.go:29:130000*/ for threadY := range dimY {
+				/*line warp.go:30:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:31:130000*/ first3 := (threadZ*dimY + threadY) * dimX
+				/*line warp.go:32:130000*/ quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2) /*line quern_gen.go:6808:1*/
 			}
-//line warp.go:34:130000
 		}
-//line warp.go:35:130000
 	}
-//line warp.go:36:130000
 }
 
 //go:noinline
-//line quern_gen.go:10787:1
-func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32, count int, same bool) {
+func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int, x []float32, count int, same bool) {
 	vRow := vs[first:][:dimX]
 	if same {
 		row := x[base:][:count]
@@ -10793,54 +6821,34 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 			i := base + threadX
 //line warp.go:14:130000
 			var v float32
-//line warp.go:15:130000
-			if i < len(x) {
-//line warp.go:16:130000
-				v = row[threadX]
-//line warp.go:17:130000
+			/*line warp.go:15:130000*/ if i < len(x) {
+				/*line warp.go:16:130000*/ v = row[threadX] /*line quern_gen.go:6825:1*/
 			}
-//line warp.go:18:130000
-			vRow2[threadX] = v
-//line warp.go:19:130000
+			/*line warp.go:18:130000*/ vRow2[threadX] = v /*line quern_gen.go:6827:1*/
 		}
-//line warp.go:20:130000
-		return
-//line warp.go:21:130000
+		/*line warp.go:20:130000*/ return /*line quern_gen.go:6829:1*/
 	}
-//line warp.go:22:130000
-	for threadX := range dimX {
-//line warp.go:23:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:24:130000
-		i := base + threadX
+	/*line warp.go:22:130000*/ for threadX := range dimX {
+		/*line warp.go:23:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:24:130000*/ i := base + threadX
 //line warp.go:14:130000
 		var v float32
-//line warp.go:15:130000
-		if i < len(x) {
-//line warp.go:16:130000
-			v = x[i]
-//line warp.go:17:130000
+		/*line warp.go:15:130000*/ if i < len(x) {
+			/*line warp.go:16:130000*/ v = x[i] /*line quern_gen.go:6837:1*/
 		}
-//line warp.go:18:130000
-		vRow[threadX] = v
-//line warp.go:19:130000
+		/*line warp.go:18:130000*/ vRow[threadX] = v /*line quern_gen.go:6839:1*/
 	}
-//line warp.go:20:130000
 }
 
 //go:noinline
-//line quern_gen.go:10833:1
-func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
+func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2 int, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
-//line warp.go:18:130000
-	copy(t2Row, reduceAddRow)
-//line warp.go:19:130000
+	/*line warp.go:18:130000*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:6847:1*/
 }
 
 //go:noinline
-//line quern_gen.go:10843:1
-func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32, count2 int, same2 bool) {
+func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAdds []float32, base int, x []float32, all []float32, upTo []float32, count2 int, same2 bool) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
 	if same2 {
@@ -10852,72 +6860,39 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 			t2 := t2Row2[threadX]
 			scanAdd := scanAddRow2[threadX]
 			i := base + threadX
-//line warp.go:18:130000
-			t4 := scanAdd
-//line warp.go:19:130000
-			sum := t2
-//line warp.go:20:130000
-			prefix := t4
-//line warp.go:19:130000
-			if i < len(x) {
-//line warp.go:20:130000
-				_ = row2[threadX]
-//line warp.go:20:130000
-				_ = row3[threadX]
-//line warp.go:21:130000
-				t9 := sum
-//line warp.go:22:130000
-				t10 := prefix
-//line warp.go:23:130000
-				row2[threadX] = t9
-//line warp.go:24:130000
-				row3[threadX] = t10
-//line warp.go:25:130000
+			/*line warp.go:18:130000*/ t4 := scanAdd
+			/*line warp.go:19:130000*/ sum := t2
+			/*line warp.go:20:130000*/ prefix := t4
+			/*line warp.go:19:130000*/ if i < len(x) {
+				/*line warp.go:20:130000*/ _ = row2[threadX]
+				/*line warp.go:20:130000*/ _ = row3[threadX]
+				/*line warp.go:21:130000*/ t9 := sum
+				/*line warp.go:22:130000*/ t10 := prefix
+				/*line warp.go:23:130000*/ row2[threadX] = t9
+				/*line warp.go:24:130000*/ row3[threadX] = t10 /*line quern_gen.go:6872:1*/
 			}
-//line warp.go:26:130000
 		}
-//line warp.go:27:130000
-		return
-//line warp.go:28:130000
+		/*line warp.go:27:130000*/ return /*line quern_gen.go:6875:1*/
 	}
-//line warp.go:29:130000
-	for threadX := range dimX {
-//line warp.go:30:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:31:130000
-		t2 := t2Row[threadX]
-//line warp.go:32:130000
-		scanAdd := scanAddRow[threadX]
-//line warp.go:33:130000
-		i := base + threadX
-//line warp.go:18:130000
-		t4 := scanAdd
-//line warp.go:19:130000
-		sum := t2
-//line warp.go:20:130000
-		prefix := t4
-//line warp.go:19:130000
-		if i < len(x) {
-//line warp.go:20:130000
-			_ = all[i]
-//line warp.go:20:130000
-			_ = upTo[i]
-//line warp.go:21:130000
-			t9 := sum
-//line warp.go:22:130000
-			t10 := prefix
-//line warp.go:20:130000
-			all[i] = t9
-//line warp.go:20:130000
-			upTo[i] = t10
-//line warp.go:21:130000
+	/*line warp.go:29:130000*/ for threadX := range dimX {
+		/*line warp.go:30:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:31:130000*/ t2 := t2Row[threadX]
+		/*line warp.go:32:130000*/ scanAdd := scanAddRow[threadX]
+		/*line warp.go:33:130000*/ i := base + threadX
+		/*line warp.go:18:130000*/ t4 := scanAdd
+		/*line warp.go:19:130000*/ sum := t2
+		/*line warp.go:20:130000*/ prefix := t4
+		/*line warp.go:19:130000*/ if i < len(x) {
+			/*line warp.go:20:130000*/ _ = all[i]
+			/*line warp.go:20:130000*/ _ = upTo[i]
+			/*line warp.go:21:130000*/ t9 := sum
+			/*line warp.go:22:130000*/ t10 := prefix
+			/*line warp.go:20:130000*/ all[i] = t9
+			/*line warp.go:20:130000*/ upTo[i] = t10 /*line quern_gen.go:6891:1*/
 		}
-//line warp.go:22:130000
 	}
-//line warp.go:23:130000
 }
 
-//line quern_gen.go:10921:1
 func quernPlainBlockSum(r *host2.Run) {
 	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
@@ -10949,155 +6924,86 @@ func quernHostBlockSum(r *host2.Run) {
 	threads9 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line warp.go:31:130000
-		iFirst = blockX * 256
-//line warp.go:32:130000
-		for threadZ := range 1 {
-//line warp.go:33:130000
-			for threadY := range 1 {
-//line warp.go:34:130000
-				first := (threadZ*1 + threadY) * 256
-//line warp.go:35:130000
-				quernRow1BlockSum(r, ss, first)
-//line warp.go:36:130000
+		/*line warp.go:31:130000*/ iFirst = blockX * 256
+		/*line warp.go:32:130000*/ for threadZ := range 1 {
+			/*line warp.go:33:130000*/ for threadY := range 1 {
+				/*line warp.go:34:130000*/ first := (threadZ*1 + threadY) * 256
+				/*line warp.go:35:130000*/ quernRow1BlockSum(r, ss, first) /*line quern_gen.go:6931:1*/
 			}
-//line warp.go:37:130000
 		}
-//line warp.go:38:130000
-		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
-//line warp.go:39:130000
-			at = iFirst
-//line warp.go:40:130000
-			at2 = iFirst + size4
-//line warp.go:41:130000
-			at3 = iFirst + size5
-//line warp.go:42:130000
-			at4 = iFirst + size6
-//line warp.go:43:130000
-			for threadZ := range 1 {
-//line warp.go:44:130000
-				for threadY := range 1 {
-//line warp.go:45:130000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:46:130000
-					first2 := (threadZ*1 + threadY) * 256
-//line warp.go:47:130000
-					quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4)
-//line warp.go:48:130000
+		/*line warp.go:38:130000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
+			/*line warp.go:39:130000*/ at = iFirst
+			/*line warp.go:40:130000*/ at2 = iFirst + size4
+			/*line warp.go:41:130000*/ at3 = iFirst + size5
+			/*line warp.go:42:130000*/ at4 = iFirst + size6
+			/*line warp.go:43:130000*/ for threadZ := range 1 {
+				/*line warp.go:44:130000*/ for threadY := range 1 {
+					/*line warp.go:45:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line warp.go:46:130000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line warp.go:47:130000*/ quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4) /*line quern_gen.go:6943:1*/
 				}
-//line warp.go:49:130000
 			}
-//line warp.go:50:130000
 		}
-//line warp.go:51:130000
-		iFirst2 = max(iFirst, blockX*256)
-//line warp.go:52:130000
-		for ; iFirst2 < len(x); iFirst2 += size {
-//line warp.go:53:130000
-			for threadZ := range 1 {
-//line warp.go:54:130000
-				for threadY := range 1 {
-//line warp.go:55:130000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:56:130000
-					first3 := (threadZ*1 + threadY) * 256
-//line warp.go:57:130000
-					quernRow3BlockSum(r, ss, first3, iFirst2, x)
-//line warp.go:58:130000
+		/*line warp.go:51:130000*/ iFirst2 = max(iFirst, blockX*256)
+		/*line warp.go:52:130000*/ for ; iFirst2 < len(x); iFirst2 += size {
+			/*line warp.go:53:130000*/ for threadZ := range 1 {
+				/*line warp.go:54:130000*/ for threadY := range 1 {
+					/*line warp.go:55:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line warp.go:56:130000*/ first3 := (threadZ*1 + threadY) * 256
+					/*line warp.go:57:130000*/ quernRow3BlockSum(r, ss, first3, iFirst2, x) /*line quern_gen.go:6953:1*/
 				}
-//line warp.go:59:130000
 			}
-//line warp.go:60:130000
 		}
-//line warp.go:34:130000
-		host2.ReduceAdd(reduceAdds, ss)
-//line warp.go:35:130000
-		for threadZ := range 1 {
-//line warp.go:36:130000
-			for threadY := range 1 {
-//line warp.go:37:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:38:130000
-				first4 := (threadZ*1 + threadY) * 256
-//line warp.go:39:130000
-				quernRow4BlockSum(r, reduceAdds, first4, partial)
-//line warp.go:40:130000
+		/*line warp.go:34:130000*/ host2.ReduceAdd(reduceAdds, ss)
+		/*line warp.go:35:130000*/ for threadZ := range 1 {
+			/*line warp.go:36:130000*/ for threadY := range 1 {
+				/*line warp.go:37:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:38:130000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line warp.go:39:130000*/ quernRow4BlockSum(r, reduceAdds, first4, partial) /*line quern_gen.go:6962:1*/
 			}
-//line warp.go:41:130000
 		}
-//line warp.go:42:130000
-		for first5 := 0; first5 < threads9; first5 += 32 {
-//line warp.go:43:130000
-			lanes := min(32, threads9-first5)
-//line warp.go:39:130000
-			if first5>>5 == 0 {
+		/*line warp.go:42:130000*/ for first5 := 0; first5 < threads9; first5 += 32 {
+			/*line warp.go:43:130000*/ lanes := min(32, threads9-first5)
+			/*line warp.go:39:130000*/ if first5>>5 == 0 {
 //line warp.go:40:130000
 				{
-//line warp.go:41:130000
-					at5, n, startX := first5, lanes, first5
-//line warp.go:42:130000
-					_, _, _ = at5, n, startX
-//line warp.go:43:130000
-					threadY := 0 // no constant, by which Go would not divide
-//line warp.go:44:130000
-					_ = threadY
-//line warp.go:45:130000
-					threadZ := 0 // no constant, by which Go would not divide
-//line warp.go:46:130000
-					_ = threadZ
-//line warp.go:47:130000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line warp.go:48:130000
-					quernRow5BlockSum(r, ps, at5, n, partial, startX)
-//line warp.go:49:130000
+					/*line warp.go:41:130000*/ at5, n, startX := first5, lanes, first5
+					/*line warp.go:42:130000*/ _, _, _ = at5, n, startX
+					/*line warp.go:43:130000*/ threadY := 0 // no constant, by which Go would not divide
+					/*line warp.go:44:130000*/ _ = threadY
+					/*line warp.go:45:130000*/ threadZ := 0 // no constant, by which Go would not divide
+					/*line warp.go:46:130000*/ _ = threadZ
+					/*line warp.go:47:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					/*line warp.go:48:130000*/ quernRow5BlockSum(r, ps, at5, n, partial, startX) /*line quern_gen.go:6977:1*/
 				}
-//line warp.go:44:130000
-				host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
-//line warp.go:45:130000
-				reduceAdd2 = reduceAddOf[0]
-//line warp.go:46:130000
-				p2 = reduceAdd2
+				/*line warp.go:44:130000*/ host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
+				/*line warp.go:45:130000*/ reduceAdd2 = reduceAddOf[0]
+				/*line warp.go:46:130000*/ p2 = reduceAdd2
 //line warp.go:47:130000
 				{
-//line warp.go:48:130000
-					at5, n, startX := first5, lanes, first5
-//line warp.go:49:130000
-					_, _, _ = at5, n, startX
-//line warp.go:50:130000
-					threadY := 0 // no constant, by which Go would not divide
-//line warp.go:51:130000
-					_ = threadY
-//line warp.go:52:130000
-					threadZ := 0 // no constant, by which Go would not divide
-//line warp.go:53:130000
-					_ = threadZ
-//line warp.go:54:130000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line warp.go:55:130000
-					quernRow6BlockSum(r, sum, p2, n, startX)
-//line warp.go:56:130000
+					/*line warp.go:48:130000*/ at5, n, startX := first5, lanes, first5
+					/*line warp.go:49:130000*/ _, _, _ = at5, n, startX
+					/*line warp.go:50:130000*/ threadY := 0 // no constant, by which Go would not divide
+					/*line warp.go:51:130000*/ _ = threadY
+					/*line warp.go:52:130000*/ threadZ := 0 // no constant, by which Go would not divide
+					/*line warp.go:53:130000*/ _ = threadZ
+					/*line warp.go:54:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					/*line warp.go:55:130000*/ quernRow6BlockSum(r, sum, p2, n, startX) /*line quern_gen.go:6991:1*/
 				}
-//line warp.go:57:130000
 			}
-//line warp.go:58:130000
 		}
-//line warp.go:59:130000
 	}
-//line warp.go:60:130000
 }
 
 //go:noinline
-//line quern_gen.go:11091:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30:130000
-	*sRow = [256]float32{}
-//line warp.go:31:130000
+	*sRow = [256]float32{} /*line quern_gen.go:7002:1*/
 }
 
 //go:noinline
-//line quern_gen.go:11100:1
-func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, at2, at3, at4 int) {
+func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at int, at2 int, at3 int, at4 int) {
 	sRow := (*[256]float32)(ss[first2:])
 	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
 		row := (*[256]float32)(x[at:])
@@ -11106,46 +7012,27 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at, 
 		row4 := (*[256]float32)(x[at4:])
 		for threadX := range 256 {
 			s := sRow[threadX]
-//line warp.go:32:130000
-			s += row[threadX]
-//line warp.go:33:130000
-			s += row2[threadX]
-//line warp.go:34:130000
-			s += row3[threadX]
-//line warp.go:35:130000
-			s += row4[threadX]
-//line warp.go:36:130000
-			sRow[threadX] = s
-//line warp.go:37:130000
+			/*line warp.go:32:130000*/ s += row[threadX]
+			/*line warp.go:33:130000*/ s += row2[threadX]
+			/*line warp.go:34:130000*/ s += row3[threadX]
+			/*line warp.go:35:130000*/ s += row4[threadX]
+			/*line warp.go:36:130000*/ sRow[threadX] = s /*line quern_gen.go:7019:1*/
 		}
-//line warp.go:38:130000
-		return
-//line warp.go:39:130000
+		/*line warp.go:38:130000*/ return /*line quern_gen.go:7021:1*/
 	}
-//line warp.go:40:130000
-	for threadX := range 256 {
-//line warp.go:41:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:42:130000
-		s := sRow[threadX]
-//line warp.go:32:130000
-		s += x[at+threadX]
-//line warp.go:32:130000
-		s += x[at2+threadX]
-//line warp.go:32:130000
-		s += x[at3+threadX]
-//line warp.go:32:130000
-		s += x[at4+threadX]
-//line warp.go:33:130000
-		sRow[threadX] = s
-//line warp.go:34:130000
+	/*line warp.go:40:130000*/ for threadX := range 256 {
+		/*line warp.go:41:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:42:130000*/ s := sRow[threadX]
+		/*line warp.go:32:130000*/ s += x[at+threadX]
+		/*line warp.go:32:130000*/ s += x[at2+threadX]
+		/*line warp.go:32:130000*/ s += x[at3+threadX]
+		/*line warp.go:32:130000*/ s += x[at4+threadX]
+		/*line warp.go:33:130000*/ sRow[threadX] = s /*line quern_gen.go:7030:1*/
 	}
-//line warp.go:35:130000
 }
 
 //go:noinline
-//line quern_gen.go:11148:1
-func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []float32) {
+func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []float32) {
 	sRow := (*[256]float32)(ss[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count2 := min(len(x)-iFirst2, 256)
@@ -11157,93 +7044,59 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3, iFirst2 int, x []floa
 			sRow2 := sRow[:][:count2]
 			for threadX := range count2 {
 				s := sRow2[threadX]
-//line warp.go:32:130000
-				s += row5[threadX]
-//line warp.go:33:130000
-				sRow2[threadX] = s
-//line warp.go:34:130000
+				/*line warp.go:32:130000*/ s += row5[threadX]
+				/*line warp.go:33:130000*/ sRow2[threadX] = s /*line quern_gen.go:7048:1*/
 			}
-//line warp.go:35:130000
-			return
-//line warp.go:36:130000
+			/*line warp.go:35:130000*/ return /*line quern_gen.go:7050:1*/
 		}
-//line warp.go:37:130000
 	}
-//line warp.go:38:130000
-	for threadX := range 256 {
-//line warp.go:39:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:40:130000
-		s := sRow[threadX]
-//line warp.go:31:130000
-		if iFirst2+threadX < len(x) {
-//line warp.go:32:130000
-			s += x[iFirst2+threadX]
-//line warp.go:33:130000
+	/*line warp.go:38:130000*/ for threadX := range 256 {
+		/*line warp.go:39:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:40:130000*/ s := sRow[threadX]
+		/*line warp.go:31:130000*/ if iFirst2+threadX < len(x) {
+			/*line warp.go:32:130000*/ s += x[iFirst2+threadX] /*line quern_gen.go:7057:1*/
 		}
-//line warp.go:34:130000
-		sRow[threadX] = s
-//line warp.go:35:130000
+		/*line warp.go:34:130000*/ sRow[threadX] = s /*line quern_gen.go:7059:1*/
 	}
-//line warp.go:36:130000
 }
 
 //go:noinline
-//line quern_gen.go:11193:1
 func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
 	reduceAddRow := (*[256]float32)(reduceAdds[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line warp.go:34:130000
-		s2 := reduceAdd
-//line warp.go:35:130000
-		if (threadX+first4)&31 == 0 {
-//line warp.go:36:130000
-			partial[(threadX+first4)>>5] = s2
-//line warp.go:37:130000
+		/*line warp.go:34:130000*/ s2 := reduceAdd
+		/*line warp.go:35:130000*/ if (threadX+first4)&31 == 0 {
+			/*line warp.go:36:130000*/ partial[(threadX+first4)>>5] = s2 /*line quern_gen.go:7071:1*/
 		}
-//line warp.go:38:130000
 	}
-//line warp.go:39:130000
 }
 
 //go:noinline
-//line quern_gen.go:11213:1
-func quernRow5BlockSum(r *host2.Run, ps []float32, at5, n int, partial *[8]float32, startX int) {
+func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, n int, partial *[8]float32, startX int) {
 	pRow := ps[at5:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 //line warp.go:40:130000
 		var p float32
-//line warp.go:41:130000
-		if lane < 8 {
-//line warp.go:42:130000
-			p = partial[lane]
-//line warp.go:43:130000
+		/*line warp.go:41:130000*/ if lane < 8 {
+			/*line warp.go:42:130000*/ p = partial[lane] /*line quern_gen.go:7085:1*/
 		}
-//line warp.go:44:130000
-		pRow[lane] = p
-//line warp.go:45:130000
+		/*line warp.go:44:130000*/ pRow[lane] = p /*line quern_gen.go:7087:1*/
 	}
-//line warp.go:46:130000
 }
 
 //go:noinline
-//line quern_gen.go:11235:1
-func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n, startX int) {
+func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n int, startX int) {
 	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line warp.go:46:130000
-		kernel.AtomicAdd(&sum[0], p2)
-//line warp.go:47:130000
+		/*line warp.go:46:130000*/ kernel.AtomicAdd(&sum[0], p2) /*line quern_gen.go:7096:1*/
 	}
-//line warp.go:48:130000
 }
 
-//line quern_gen.go:11247:1
 func quernPlainCompact(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
@@ -11274,116 +7127,71 @@ func quernHostCompact(r *host2.Run) {
 				quernRow1Compact(r, keeps, first, dimX, base, x, count2, same)
 			}
 		}
-//line warp.go:58:130000
-		host2.Ballot(ballots, keeps)
-//line warp.go:59:130000
-		for threadZ := range dimZ {
-//line warp.go:60:130000
-			for threadY := range dimY {
-//line warp.go:61:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:62:130000
-				first2 := (threadZ*dimY + threadY) * dimX
-//line warp.go:63:130000
-				quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count)
-//line warp.go:64:130000
+		/*line warp.go:58:130000*/ host2.Ballot(ballots, keeps)
+		/*line warp.go:59:130000*/ for threadZ := range dimZ {
+			/*line warp.go:60:130000*/ for threadY := range dimY {
+				/*line warp.go:61:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:62:130000*/ first2 := (threadZ*dimY + threadY) * dimX
+				/*line warp.go:63:130000*/ quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count) /*line quern_gen.go:7135:1*/
 			}
-//line warp.go:65:130000
 		}
-//line warp.go:63:130000
-		host2.Shuffle(shuffles, t3s, 0)
-//line warp.go:64:130000
-		count3 := dimX
-//line warp.go:65:130000
-		same2 := base >= 0 && count3 <= len(x)-base
-//line warp.go:66:130000
-		for threadZ := range dimZ {
-//line warp.go:67:130000
-			for threadY := range dimY {
-//line warp.go:68:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:69:130000
-				first3 := (threadZ*dimY + threadY) * dimX
-//line warp.go:70:130000
-				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2)
-//line warp.go:71:130000
+		/*line warp.go:63:130000*/ host2.Shuffle(shuffles, t3s, 0)
+		/*line warp.go:64:130000*/ count3 := dimX
+		/*line warp.go:65:130000*/ same2 := base >= 0 && count3 <= len(x)-base
+		/*line warp.go:66:130000*/ for threadZ := range dimZ {
+			/*line warp.go:67:130000*/ for threadY := range dimY {
+				/*line warp.go:68:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:69:130000*/ first3 := (threadZ*dimY + threadY) * dimX
+				/*line warp.go:70:130000*/ quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2) /*line quern_gen.go:7145:1*/
 			}
-//line warp.go:72:130000
 		}
-//line warp.go:73:130000
 	}
-//line warp.go:74:130000
 }
 
 //go:noinline
-//line quern_gen.go:11320:1
-func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32, count2 int, same bool) {
+func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int, x []int32, count2 int, same bool) {
 	keepRow := keeps[first:][:dimX]
 	if same {
 		row := x[base:][:count2]
 		keepRow2 := keepRow[:][:count2]
 		for threadX := range count2 {
 			i := base + threadX
-//line warp.go:57:130000
-			keep := i < len(x) && row[threadX] >= 0
-//line warp.go:58:130000
-			keepRow2[threadX] = keep
-//line warp.go:59:130000
+			/*line warp.go:57:130000*/ keep := i < len(x) && row[threadX] >= 0
+			/*line warp.go:58:130000*/ keepRow2[threadX] = keep /*line quern_gen.go:7160:1*/
 		}
-//line warp.go:60:130000
-		return
-//line warp.go:61:130000
+		/*line warp.go:60:130000*/ return /*line quern_gen.go:7162:1*/
 	}
-//line warp.go:62:130000
-	for threadX := range dimX {
-//line warp.go:63:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:64:130000
-		i := base + threadX
-//line warp.go:57:130000
-		keep := i < len(x) && x[i] >= 0
-//line warp.go:58:130000
-		keepRow[threadX] = keep
-//line warp.go:59:130000
+	/*line warp.go:62:130000*/ for threadX := range dimX {
+		/*line warp.go:63:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:64:130000*/ i := base + threadX
+		/*line warp.go:57:130000*/ keep := i < len(x) && x[i] >= 0
+		/*line warp.go:58:130000*/ keepRow[threadX] = keep /*line quern_gen.go:7168:1*/
 	}
-//line warp.go:60:130000
 }
 
 //go:noinline
-//line quern_gen.go:11354:1
-func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
+func quernRow2Compact(r *host2.Run, ballots []uint32, first2 int, dimX int, masks []uint32, t3s []int32, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		ballot := ballotRow[threadX]
-//line warp.go:58:130000
-		mask := ballot
+		/*line warp.go:58:130000*/ mask := ballot
 //line warp.go:59:130000
 		var base2 int32
-//line warp.go:60:130000
-		if (threadX+first2)&31 == 0 {
-//line warp.go:61:130000
-			old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
-//line warp.go:62:130000
-			base2 = old
-//line warp.go:63:130000
+		/*line warp.go:60:130000*/ if (threadX+first2)&31 == 0 {
+			/*line warp.go:61:130000*/ old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
+			/*line warp.go:62:130000*/ base2 = old /*line quern_gen.go:7185:1*/
 		}
-//line warp.go:63:130000
-		t3 := base2
-//line warp.go:64:130000
-		maskRow[threadX] = mask
-//line warp.go:65:130000
-		t3Row[threadX] = t3
-//line warp.go:66:130000
+		/*line warp.go:63:130000*/ t3 := base2
+		/*line warp.go:64:130000*/ maskRow[threadX] = mask
+		/*line warp.go:65:130000*/ t3Row[threadX] = t3 /*line quern_gen.go:7189:1*/
 	}
-//line warp.go:67:130000
 }
 
 //go:noinline
-//line quern_gen.go:11386:1
-func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base, count3 int, same2 bool) {
+func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []uint32, shuffles []int32, c uint32, out []int32, x []int32, base int, count3 int, same2 bool) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
 	shuffleRow := shuffles[first3:][:dimX]
@@ -11397,50 +7205,28 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 			keep := keepRow3[threadX]
 			mask := maskRow2[threadX]
 			shuffle := shuffleRow2[threadX]
-//line warp.go:63:130000
-			base3 := shuffle
-//line warp.go:64:130000
-			if keep {
-//line warp.go:65:130000
-				below := mask & (c<<((threadX+first3)&31) - 1)
-//line warp.go:66:130000
-				out[int(base3)+bits.OnesCount32(below)] = row2[threadX]
-//line warp.go:67:130000
+			/*line warp.go:63:130000*/ base3 := shuffle
+			/*line warp.go:64:130000*/ if keep {
+				/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
+				/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = row2[threadX] /*line quern_gen.go:7211:1*/
 			}
-//line warp.go:68:130000
 		}
-//line warp.go:69:130000
-		return
-//line warp.go:70:130000
+		/*line warp.go:69:130000*/ return /*line quern_gen.go:7214:1*/
 	}
-//line warp.go:71:130000
-	for threadX := range dimX {
-//line warp.go:72:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:73:130000
-		keep := keepRow[threadX]
-//line warp.go:74:130000
-		mask := maskRow[threadX]
-//line warp.go:75:130000
-		shuffle := shuffleRow[threadX]
-//line warp.go:76:130000
-		i := base + threadX
-//line warp.go:63:130000
-		base3 := shuffle
-//line warp.go:64:130000
-		if keep {
-//line warp.go:65:130000
-			below := mask & (c<<((threadX+first3)&31) - 1)
-//line warp.go:66:130000
-			out[int(base3)+bits.OnesCount32(below)] = x[i]
-//line warp.go:67:130000
+	/*line warp.go:71:130000*/ for threadX := range dimX {
+		/*line warp.go:72:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:73:130000*/ keep := keepRow[threadX]
+		/*line warp.go:74:130000*/ mask := maskRow[threadX]
+		/*line warp.go:75:130000*/ shuffle := shuffleRow[threadX]
+		/*line warp.go:76:130000*/ i := base + threadX
+		/*line warp.go:63:130000*/ base3 := shuffle
+		/*line warp.go:64:130000*/ if keep {
+			/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
+			/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = x[i] /*line quern_gen.go:7225:1*/
 		}
-//line warp.go:68:130000
 	}
-//line warp.go:69:130000
 }
 
-//line quern_gen.go:11444:1
 func quernPlainShuffles(r *host2.Run) {
 	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
@@ -11470,94 +7256,51 @@ func quernHostShuffles(r *host2.Run) {
 				quernRow1Shuffles(r, vs, first, os, t4s, x, out)
 			}
 		}
-//line warp.go:75:130000
-		host2.Shuffle(shuffles, t4s, 5)
-//line warp.go:76:130000
-		for threadZ := range 1 {
-//line warp.go:77:130000
-			for threadY := range 1 {
-//line warp.go:78:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:79:130000
-				first2 := (threadZ*1 + threadY) * 32
-//line warp.go:80:130000
-				quernRow2Shuffles(r, vs, first2, os, shuffles, t6s)
-//line warp.go:81:130000
+		/*line warp.go:75:130000*/ host2.Shuffle(shuffles, t4s, 5)
+		/*line warp.go:76:130000*/ for threadZ := range 1 {
+			/*line warp.go:77:130000*/ for threadY := range 1 {
+				/*line warp.go:78:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:79:130000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line warp.go:80:130000*/ quernRow2Shuffles(r, vs, first2, os, shuffles, t6s) /*line quern_gen.go:7264:1*/
 			}
-//line warp.go:82:130000
 		}
-//line warp.go:76:130000
-		host2.ShuffleUp(shuffleUps, t6s, 1)
-//line warp.go:77:130000
-		for threadZ := range 1 {
-//line warp.go:78:130000
-			for threadY := range 1 {
-//line warp.go:79:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:80:130000
-				first3 := (threadZ*1 + threadY) * 32
-//line warp.go:81:130000
-				quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s)
-//line warp.go:82:130000
+		/*line warp.go:76:130000*/ host2.ShuffleUp(shuffleUps, t6s, 1)
+		/*line warp.go:77:130000*/ for threadZ := range 1 {
+			/*line warp.go:78:130000*/ for threadY := range 1 {
+				/*line warp.go:79:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:80:130000*/ first3 := (threadZ*1 + threadY) * 32
+				/*line warp.go:81:130000*/ quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s) /*line quern_gen.go:7272:1*/
 			}
-//line warp.go:83:130000
 		}
-//line warp.go:77:130000
-		host2.ShuffleDown(shuffleDowns, t8s, 2)
-//line warp.go:78:130000
-		for threadZ := range 1 {
-//line warp.go:79:130000
-			for threadY := range 1 {
-//line warp.go:80:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:81:130000
-				first4 := (threadZ*1 + threadY) * 32
-//line warp.go:82:130000
-				quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s)
-//line warp.go:83:130000
+		/*line warp.go:77:130000*/ host2.ShuffleDown(shuffleDowns, t8s, 2)
+		/*line warp.go:78:130000*/ for threadZ := range 1 {
+			/*line warp.go:79:130000*/ for threadY := range 1 {
+				/*line warp.go:80:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:81:130000*/ first4 := (threadZ*1 + threadY) * 32
+				/*line warp.go:82:130000*/ quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s) /*line quern_gen.go:7280:1*/
 			}
-//line warp.go:84:130000
 		}
-//line warp.go:78:130000
-		host2.ShuffleXor(shuffleXors, t10s, 1)
-//line warp.go:79:130000
-		for threadZ := range 1 {
-//line warp.go:80:130000
-			for threadY := range 1 {
-//line warp.go:81:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:82:130000
-				first5 := (threadZ*1 + threadY) * 32
-//line warp.go:83:130000
-				quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens)
-//line warp.go:84:130000
+		/*line warp.go:78:130000*/ host2.ShuffleXor(shuffleXors, t10s, 1)
+		/*line warp.go:79:130000*/ for threadZ := range 1 {
+			/*line warp.go:80:130000*/ for threadY := range 1 {
+				/*line warp.go:81:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:82:130000*/ first5 := (threadZ*1 + threadY) * 32
+				/*line warp.go:83:130000*/ quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens) /*line quern_gen.go:7288:1*/
 			}
-//line warp.go:85:130000
 		}
-//line warp.go:79:130000
-		host2.Gather(shuffles2, t12s, givens)
-//line warp.go:80:130000
-		for threadZ := range 1 {
-//line warp.go:81:130000
-			for threadY := range 1 {
-//line warp.go:82:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:83:130000
-				first6 := (threadZ*1 + threadY) * 32
-//line warp.go:84:130000
-				quernRow6Shuffles(r, os, first6, shuffles2)
-//line warp.go:85:130000
+		/*line warp.go:79:130000*/ host2.Gather(shuffles2, t12s, givens)
+		/*line warp.go:80:130000*/ for threadZ := range 1 {
+			/*line warp.go:81:130000*/ for threadY := range 1 {
+				/*line warp.go:82:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:83:130000*/ first6 := (threadZ*1 + threadY) * 32
+				/*line warp.go:84:130000*/ quernRow6Shuffles(r, os, first6, shuffles2) /*line quern_gen.go:7296:1*/
 			}
-//line warp.go:86:130000
 		}
-//line warp.go:87:130000
 	}
-//line warp.go:88:130000
 }
 
 //go:noinline
-//line quern_gen.go:11560:1
-func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
+func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []int32, x []int32, out []int32) {
 	vRow := (*[32]int32)(vs[first:])
 	oRow := (*[32][]int32)(os[first:])
 	t4Row := (*[32]int32)(t4s[first:])
@@ -11566,58 +7309,33 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			t2 := 5 * threadX
-//line warp.go:74:130000
-			t1 := row[threadX]
-//line warp.go:74:130000
-			t3 := out[t2:]
-//line warp.go:75:130000
-			v := t1
-//line warp.go:76:130000
-			o := t3
-//line warp.go:75:130000
-			t4 := v
-//line warp.go:76:130000
-			vRow[threadX] = v
-//line warp.go:77:130000
-			oRow[threadX] = o
-//line warp.go:78:130000
-			t4Row[threadX] = t4
-//line warp.go:79:130000
+			/*line warp.go:74:130000*/ t1 := row[threadX]
+			/*line warp.go:74:130000*/ t3 := out[t2:]
+			/*line warp.go:75:130000*/ v := t1
+			/*line warp.go:76:130000*/ o := t3
+			/*line warp.go:75:130000*/ t4 := v
+			/*line warp.go:76:130000*/ vRow[threadX] = v
+			/*line warp.go:77:130000*/ oRow[threadX] = o
+			/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7319:1*/
 		}
-//line warp.go:80:130000
-		return
-//line warp.go:81:130000
+		/*line warp.go:80:130000*/ return /*line quern_gen.go:7321:1*/
 	}
-//line warp.go:82:130000
-	for threadX := range 32 {
-//line warp.go:83:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:84:130000
-		t2 := 5 * threadX
-//line warp.go:74:130000
-		t1 := x[threadX]
-//line warp.go:74:130000
-		t3 := out[t2:]
-//line warp.go:75:130000
-		v := t1
-//line warp.go:76:130000
-		o := t3
-//line warp.go:75:130000
-		t4 := v
-//line warp.go:76:130000
-		vRow[threadX] = v
-//line warp.go:77:130000
-		oRow[threadX] = o
-//line warp.go:78:130000
-		t4Row[threadX] = t4
-//line warp.go:79:130000
+	/*line warp.go:82:130000*/ for threadX := range 32 {
+		/*line warp.go:83:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:84:130000*/ t2 := 5 * threadX
+		/*line warp.go:74:130000*/ t1 := x[threadX]
+		/*line warp.go:74:130000*/ t3 := out[t2:]
+		/*line warp.go:75:130000*/ v := t1
+		/*line warp.go:76:130000*/ o := t3
+		/*line warp.go:75:130000*/ t4 := v
+		/*line warp.go:76:130000*/ vRow[threadX] = v
+		/*line warp.go:77:130000*/ oRow[threadX] = o
+		/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7333:1*/
 	}
-//line warp.go:80:130000
 }
 
 //go:noinline
-//line quern_gen.go:11620:1
-func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
+func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles []int32, t6s []int32) {
 	vRow := (*[32]int32)(vs[first2:])
 	oRow := (*[32][]int32)(os[first2:])
 	shuffleRow := (*[32]int32)(shuffles[first2:])
@@ -11627,20 +7345,14 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line warp.go:75:130000
-		o[0] = shuffle
-//line warp.go:76:130000
-		t6 := v
-//line warp.go:77:130000
-		t6Row[threadX] = t6
-//line warp.go:78:130000
+		/*line warp.go:75:130000*/ o[0] = shuffle
+		/*line warp.go:76:130000*/ t6 := v
+		/*line warp.go:77:130000*/ t6Row[threadX] = t6 /*line quern_gen.go:7350:1*/
 	}
-//line warp.go:79:130000
 }
 
 //go:noinline
-//line quern_gen.go:11643:1
-func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
+func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps []int32, t8s []int32) {
 	vRow := (*[32]int32)(vs[first3:])
 	oRow := (*[32][]int32)(os[first3:])
 	shuffleUpRow := (*[32]int32)(shuffleUps[first3:])
@@ -11650,20 +7362,14 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line warp.go:76:130000
-		o[1] = shuffleUp
-//line warp.go:77:130000
-		t8 := v
-//line warp.go:78:130000
-		t8Row[threadX] = t8
-//line warp.go:79:130000
+		/*line warp.go:76:130000*/ o[1] = shuffleUp
+		/*line warp.go:77:130000*/ t8 := v
+		/*line warp.go:78:130000*/ t8Row[threadX] = t8 /*line quern_gen.go:7367:1*/
 	}
-//line warp.go:80:130000
 }
 
 //go:noinline
-//line quern_gen.go:11666:1
-func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
+func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns []int32, t10s []int32) {
 	vRow := (*[32]int32)(vs[first4:])
 	oRow := (*[32][]int32)(os[first4:])
 	shuffleDownRow := (*[32]int32)(shuffleDowns[first4:])
@@ -11673,20 +7379,14 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line warp.go:77:130000
-		o[2] = shuffleDown
-//line warp.go:78:130000
-		t10 := v
-//line warp.go:79:130000
-		t10Row[threadX] = t10
-//line warp.go:80:130000
+		/*line warp.go:77:130000*/ o[2] = shuffleDown
+		/*line warp.go:78:130000*/ t10 := v
+		/*line warp.go:79:130000*/ t10Row[threadX] = t10 /*line quern_gen.go:7384:1*/
 	}
-//line warp.go:81:130000
 }
 
 //go:noinline
-//line quern_gen.go:11689:1
-func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
+func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors []int32, t12s []int32, givens []int) {
 	vRow := (*[32]int32)(vs[first5:])
 	oRow := (*[32][]int32)(os[first5:])
 	shuffleXorRow := (*[32]int32)(shuffleXors[first5:])
@@ -11697,25 +7397,16 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line warp.go:78:130000
-		o[3] = shuffleXor
-//line warp.go:79:130000
-		t12 := v
-//line warp.go:80:130000
-		t13 := int(v) % 32
-//line warp.go:81:130000
-		given := t13 & 31
-//line warp.go:82:130000
-		t12Row[threadX] = t12
-//line warp.go:83:130000
-		givenRow[threadX] = given
-//line warp.go:84:130000
+		/*line warp.go:78:130000*/ o[3] = shuffleXor
+		/*line warp.go:79:130000*/ t12 := v
+		/*line warp.go:80:130000*/ t13 := int(v) % 32
+		/*line warp.go:81:130000*/ given := t13 & 31
+		/*line warp.go:82:130000*/ t12Row[threadX] = t12
+		/*line warp.go:83:130000*/ givenRow[threadX] = given /*line quern_gen.go:7405:1*/
 	}
-//line warp.go:85:130000
 }
 
 //go:noinline
-//line quern_gen.go:11719:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := (*[32][]int32)(os[first6:])
 	shuffleRow2 := (*[32]int32)(shuffles2[first6:])
@@ -11723,14 +7414,10 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line warp.go:79:130000
-		o[4] = shuffle2
-//line warp.go:80:130000
+		/*line warp.go:79:130000*/ o[4] = shuffle2 /*line quern_gen.go:7417:1*/
 	}
-//line warp.go:81:130000
 }
 
-//line quern_gen.go:11734:1
 func quernPlainAgreements(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
@@ -11762,148 +7449,84 @@ func quernHostAgreements(r *host2.Run) {
 				quernRow1Agreements(r, givens, first, keys, base)
 			}
 		}
-//line warp.go:88:130000
-		host2.MatchAny(matchAnys, givens)
-//line warp.go:89:130000
-		for threadZ := range 1 {
-//line warp.go:90:130000
-			for threadY := range 1 {
-//line warp.go:91:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:92:130000
-				first2 := (threadZ*1 + threadY) * 64
-//line warp.go:93:130000
-				quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys)
-//line warp.go:94:130000
+		/*line warp.go:88:130000*/ host2.MatchAny(matchAnys, givens)
+		/*line warp.go:89:130000*/ for threadZ := range 1 {
+			/*line warp.go:90:130000*/ for threadY := range 1 {
+				/*line warp.go:91:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:92:130000*/ first2 := (threadZ*1 + threadY) * 64
+				/*line warp.go:93:130000*/ quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys) /*line quern_gen.go:7457:1*/
 			}
-//line warp.go:95:130000
 		}
-//line warp.go:89:130000
-		host2.MatchAll(nil, matchAlls, givens2)
-//line warp.go:90:130000
-		for threadZ := range 1 {
-//line warp.go:91:130000
-			for threadY := range 1 {
-//line warp.go:92:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:93:130000
-				first3 := (threadZ*1 + threadY) * 64
-//line warp.go:94:130000
-				quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys)
-//line warp.go:95:130000
+		/*line warp.go:89:130000*/ host2.MatchAll(nil, matchAlls, givens2)
+		/*line warp.go:90:130000*/ for threadZ := range 1 {
+			/*line warp.go:91:130000*/ for threadY := range 1 {
+				/*line warp.go:92:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:93:130000*/ first3 := (threadZ*1 + threadY) * 64
+				/*line warp.go:94:130000*/ quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys) /*line quern_gen.go:7465:1*/
 			}
-//line warp.go:96:130000
 		}
-//line warp.go:90:130000
-		host2.Any(anys, givens3)
-//line warp.go:91:130000
-		for first4 := 0; first4 < threads11; first4 += 32 {
-//line warp.go:92:130000
-			lanes := min(32, threads11-first4)
+		/*line warp.go:90:130000*/ host2.Any(anys, givens3)
+		/*line warp.go:91:130000*/ for first4 := 0; first4 < threads11; first4 += 32 {
+			/*line warp.go:92:130000*/ lanes := min(32, threads11-first4)
 //line warp.go:93:130000
 			{
-//line warp.go:94:130000
-				at, n, startX := first4, lanes, first4
-//line warp.go:95:130000
-				_, _, _ = at, n, startX
-//line warp.go:96:130000
-				quernRow4Agreements(r, anys, at, n, t8s)
-//line warp.go:97:130000
+				/*line warp.go:94:130000*/ at, n, startX := first4, lanes, first4
+				/*line warp.go:95:130000*/ _, _, _ = at, n, startX
+				/*line warp.go:96:130000*/ quernRow4Agreements(r, anys, at, n, t8s) /*line quern_gen.go:7475:1*/
 			}
-//line warp.go:98:130000
-			if t8s[first4] {
+			/*line warp.go:98:130000*/ if t8s[first4] {
 //line warp.go:99:130000
 				{
-//line warp.go:100:130000
-					at, n, startX := first4, lanes, first4
-//line warp.go:101:130000
-					_, _, _ = at, n, startX
-//line warp.go:102:130000
-					threadY := 0 // no constant, by which Go would not divide
-//line warp.go:103:130000
-					_ = threadY
-//line warp.go:104:130000
-					threadZ := 0 // no constant, by which Go would not divide
-//line warp.go:105:130000
-					_ = threadZ
-//line warp.go:106:130000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line warp.go:107:130000
-					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
-//line warp.go:108:130000
+					/*line warp.go:100:130000*/ at, n, startX := first4, lanes, first4
+					/*line warp.go:101:130000*/ _, _, _ = at, n, startX
+					/*line warp.go:102:130000*/ threadY := 0 // no constant, by which Go would not divide
+					/*line warp.go:103:130000*/ _ = threadY
+					/*line warp.go:104:130000*/ threadZ := 0 // no constant, by which Go would not divide
+					/*line warp.go:105:130000*/ _ = threadZ
+					/*line warp.go:106:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					/*line warp.go:107:130000*/ quernRow5Agreements(r, givens4, at, n, keys, base, startX) /*line quern_gen.go:7487:1*/
 				}
-//line warp.go:109:130000
-				host2.All(allOf[:], givens4[first4:][:lanes])
-//line warp.go:110:130000
-				all = allOf[0]
+				/*line warp.go:109:130000*/ host2.All(allOf[:], givens4[first4:][:lanes])
+				/*line warp.go:110:130000*/ all = allOf[0]
 //line warp.go:111:130000
 				{
-//line warp.go:112:130000
-					at, n, startX := first4, lanes, first4
-//line warp.go:113:130000
-					_, _, _ = at, n, startX
-//line warp.go:114:130000
-					quernRow6Agreements(r, t8s, at, n, all)
-//line warp.go:115:130000
+					/*line warp.go:112:130000*/ at, n, startX := first4, lanes, first4
+					/*line warp.go:113:130000*/ _, _, _ = at, n, startX
+					/*line warp.go:114:130000*/ quernRow6Agreements(r, t8s, at, n, all) /*line quern_gen.go:7495:1*/
 				}
-//line warp.go:116:130000
 			}
 //line warp.go:117:130000
 			{
-//line warp.go:118:130000
-				at, n, startX := first4, lanes, first4
-//line warp.go:119:130000
-				_, _, _ = at, n, startX
-//line warp.go:120:130000
-				threadY := 0 // no constant, by which Go would not divide
-//line warp.go:121:130000
-				_ = threadY
-//line warp.go:122:130000
-				threadZ := 0 // no constant, by which Go would not divide
-//line warp.go:123:130000
-				_ = threadZ
-//line warp.go:124:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-//line warp.go:125:130000
-				quernRow7Agreements(r, t8s, at, n, zero, base, startX)
-//line warp.go:126:130000
+				/*line warp.go:118:130000*/ at, n, startX := first4, lanes, first4
+				/*line warp.go:119:130000*/ _, _, _ = at, n, startX
+				/*line warp.go:120:130000*/ threadY := 0 // no constant, by which Go would not divide
+				/*line warp.go:121:130000*/ _ = threadY
+				/*line warp.go:122:130000*/ threadZ := 0 // no constant, by which Go would not divide
+				/*line warp.go:123:130000*/ _ = threadZ
+				/*line warp.go:124:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+				/*line warp.go:125:130000*/ quernRow7Agreements(r, t8s, at, n, zero, base, startX) /*line quern_gen.go:7507:1*/
 			}
-//line warp.go:127:130000
 		}
-//line warp.go:128:130000
 	}
-//line warp.go:129:130000
 }
 
 //go:noinline
-//line quern_gen.go:11880:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := (*[64]uint32)(givens[first:])
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
-//line warp.go:88:130000
-		copy(givenRow[:], row[0:64])
-//line warp.go:89:130000
-		return
-//line warp.go:90:130000
+		/*line warp.go:88:130000*/ copy(givenRow[:], row[0:64])
+		/*line warp.go:89:130000*/ return /*line quern_gen.go:7519:1*/
 	}
-//line warp.go:91:130000
-	for threadX := range 64 {
-//line warp.go:92:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:93:130000
-		i := base + threadX
-//line warp.go:88:130000
-		given := keys[i]
-//line warp.go:89:130000
-		givenRow[threadX] = given
-//line warp.go:90:130000
+	/*line warp.go:91:130000*/ for threadX := range 64 {
+		/*line warp.go:92:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:93:130000*/ i := base + threadX
+		/*line warp.go:88:130000*/ given := keys[i]
+		/*line warp.go:89:130000*/ givenRow[threadX] = given /*line quern_gen.go:7525:1*/
 	}
-//line warp.go:91:130000
 }
 
 //go:noinline
-//line quern_gen.go:11907:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := (*[64]uint32)(matchAnys[first2:])
 	givenRow2 := (*[64]uint32)(givens2[first2:])
@@ -11913,44 +7536,26 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		row4 := (*[64]uint32)(keys[base:])
 		for threadX := range 64 {
 			matchAny := matchAnyRow[threadX]
-//line warp.go:88:130000
-			row2[threadX] = int32(bits.OnesCount32(matchAny))
-//line warp.go:89:130000
-			_ = row3[threadX]
-//line warp.go:90:130000
-			given2 := row4[threadX]
-//line warp.go:91:130000
-			givenRow2[threadX] = given2
-//line warp.go:92:130000
+			/*line warp.go:88:130000*/ row2[threadX] = int32(bits.OnesCount32(matchAny))
+			/*line warp.go:89:130000*/ _ = row3[threadX]
+			/*line warp.go:90:130000*/ given2 := row4[threadX]
+			/*line warp.go:91:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7542:1*/
 		}
-//line warp.go:93:130000
-		return
-//line warp.go:94:130000
+		/*line warp.go:93:130000*/ return /*line quern_gen.go:7544:1*/
 	}
-//line warp.go:95:130000
-	for threadX := range 64 {
-//line warp.go:96:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:97:130000
-		matchAny := matchAnyRow[threadX]
-//line warp.go:98:130000
-		i := base + threadX
-//line warp.go:88:130000
-		count[i] = int32(bits.OnesCount32(matchAny))
-//line warp.go:89:130000
-		_ = single[i]
-//line warp.go:89:130000
-		given2 := keys[i]
-//line warp.go:90:130000
-		givenRow2[threadX] = given2
-//line warp.go:91:130000
+	/*line warp.go:95:130000*/ for threadX := range 64 {
+		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:97:130000*/ matchAny := matchAnyRow[threadX]
+		/*line warp.go:98:130000*/ i := base + threadX
+		/*line warp.go:88:130000*/ count[i] = int32(bits.OnesCount32(matchAny))
+		/*line warp.go:89:130000*/ _ = single[i]
+		/*line warp.go:89:130000*/ given2 := keys[i]
+		/*line warp.go:90:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7553:1*/
 	}
-//line warp.go:92:130000
 }
 
 //go:noinline
-//line quern_gen.go:11953:1
-func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
+func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []bool, single []bool, base int, keys []uint32) {
 	matchAllRow := (*[64]bool)(matchAlls[first3:])
 	givenRow3 := (*[64]bool)(givens3[first3:])
 	if base >= 0 && 64 <= len(single)-base && 64 <= len(keys)-base {
@@ -11958,95 +7563,62 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 		row6 := (*[64]uint32)(keys[base:])
 		for threadX := range 64 {
 			matchAll := matchAllRow[threadX]
-//line warp.go:89:130000
-			row5[threadX] = matchAll
-//line warp.go:90:130000
-			given3 := row6[threadX] == 0
-//line warp.go:91:130000
-			givenRow3[threadX] = given3
-//line warp.go:92:130000
+			/*line warp.go:89:130000*/ row5[threadX] = matchAll
+			/*line warp.go:90:130000*/ given3 := row6[threadX] == 0
+			/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7568:1*/
 		}
-//line warp.go:93:130000
-		return
-//line warp.go:94:130000
+		/*line warp.go:93:130000*/ return /*line quern_gen.go:7570:1*/
 	}
-//line warp.go:95:130000
-	for threadX := range 64 {
-//line warp.go:96:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:97:130000
-		matchAll := matchAllRow[threadX]
-//line warp.go:98:130000
-		i := base + threadX
-//line warp.go:89:130000
-		single[i] = matchAll
-//line warp.go:90:130000
-		given3 := keys[i] == 0
-//line warp.go:91:130000
-		givenRow3[threadX] = given3
-//line warp.go:92:130000
+	/*line warp.go:95:130000*/ for threadX := range 64 {
+		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:97:130000*/ matchAll := matchAllRow[threadX]
+		/*line warp.go:98:130000*/ i := base + threadX
+		/*line warp.go:89:130000*/ single[i] = matchAll
+		/*line warp.go:90:130000*/ given3 := keys[i] == 0
+		/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7578:1*/
 	}
-//line warp.go:93:130000
 }
 
 //go:noinline
-//line quern_gen.go:11994:1
-func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
+func quernRow4Agreements(r *host2.Run, anys []bool, at int, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
-//line warp.go:90:130000
-	copy(t8Row, anyRow)
-//line warp.go:91:130000
+	/*line warp.go:90:130000*/ copy(t8Row, anyRow) /*line quern_gen.go:7586:1*/
 }
 
 //go:noinline
-//line quern_gen.go:12004:1
-func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
+func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, n int, keys []uint32, base int, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line warp.go:90:130000
-		given4 := keys[i] == 0
-//line warp.go:91:130000
-		givenRow4[lane] = given4
-//line warp.go:92:130000
+		/*line warp.go:90:130000*/ given4 := keys[i] == 0
+		/*line warp.go:91:130000*/ givenRow4[lane] = given4 /*line quern_gen.go:7597:1*/
 	}
-//line warp.go:93:130000
 }
 
 //go:noinline
-//line quern_gen.go:12021:1
-func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
+func quernRow6Agreements(r *host2.Run, t8s []bool, at int, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
-//line warp.go:90:130000
-		t8 := !all
-//line warp.go:91:130000
-		t8Row[lane] = t8
-//line warp.go:92:130000
+		/*line warp.go:90:130000*/ t8 := !all
+		/*line warp.go:91:130000*/ t8Row[lane] = t8 /*line quern_gen.go:7606:1*/
 	}
-//line warp.go:93:130000
 }
 
 //go:noinline
-//line quern_gen.go:12035:1
-func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
+func quernRow7Agreements(r *host2.Run, t8s []bool, at int, n int, zero []bool, base int, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		t8 := t8Row[lane]
 		i := base + threadX
-//line warp.go:90:130000
-		zero[i] = t8
-//line warp.go:91:130000
+		/*line warp.go:90:130000*/ zero[i] = t8 /*line quern_gen.go:7618:1*/
 	}
-//line warp.go:92:130000
 }
 
-//line quern_gen.go:12050:1
 func quernPlainBounds(r *host2.Run) {
 	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
@@ -12078,135 +7650,76 @@ func quernHostBounds(r *host2.Run) {
 				quernRow1Bounds(r, vs, first, x)
 			}
 		}
-//line warp.go:98:130000
-		host2.ReduceMin(reduceMins, vs)
-//line warp.go:99:130000
-		for threadZ := range 1 {
-//line warp.go:100:130000
-			for threadY := range 1 {
-//line warp.go:101:130000
-				first2 := (threadZ*1 + threadY) * 32
-//line warp.go:102:130000
-				quernRow2Bounds(r, reduceMins, first2, t2s)
-//line warp.go:103:130000
+		/*line warp.go:98:130000*/ host2.ReduceMin(reduceMins, vs)
+		/*line warp.go:99:130000*/ for threadZ := range 1 {
+			/*line warp.go:100:130000*/ for threadY := range 1 {
+				/*line warp.go:101:130000*/ first2 := (threadZ*1 + threadY) * 32
+				/*line warp.go:102:130000*/ quernRow2Bounds(r, reduceMins, first2, t2s) /*line quern_gen.go:7657:1*/
 			}
-//line warp.go:104:130000
 		}
-//line warp.go:105:130000
-		host2.ReduceMax(reduceMaxs, vs)
-//line warp.go:106:130000
-		for threadZ := range 1 {
-//line warp.go:107:130000
-			for threadY := range 1 {
-//line warp.go:108:130000
-				first3 := (threadZ*1 + threadY) * 32
-//line warp.go:109:130000
-				quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs)
-//line warp.go:110:130000
+		/*line warp.go:105:130000*/ host2.ReduceMax(reduceMaxs, vs)
+		/*line warp.go:106:130000*/ for threadZ := range 1 {
+			/*line warp.go:107:130000*/ for threadY := range 1 {
+				/*line warp.go:108:130000*/ first3 := (threadZ*1 + threadY) * 32
+				/*line warp.go:109:130000*/ quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs) /*line quern_gen.go:7664:1*/
 			}
-//line warp.go:111:130000
 		}
-//line warp.go:99:130000
-		host2.ReduceAnd(reduceAnds, vs)
-//line warp.go:100:130000
-		for threadZ := range 1 {
-//line warp.go:101:130000
-			for threadY := range 1 {
-//line warp.go:102:130000
-				first4 := (threadZ*1 + threadY) * 32
-//line warp.go:103:130000
-				quernRow4Bounds(r, reduceAnds, first4, t6s)
-//line warp.go:104:130000
+		/*line warp.go:99:130000*/ host2.ReduceAnd(reduceAnds, vs)
+		/*line warp.go:100:130000*/ for threadZ := range 1 {
+			/*line warp.go:101:130000*/ for threadY := range 1 {
+				/*line warp.go:102:130000*/ first4 := (threadZ*1 + threadY) * 32
+				/*line warp.go:103:130000*/ quernRow4Bounds(r, reduceAnds, first4, t6s) /*line quern_gen.go:7671:1*/
 			}
-//line warp.go:105:130000
 		}
-//line warp.go:106:130000
-		host2.ReduceOr(reduceOrs, vs)
-//line warp.go:107:130000
-		for threadZ := range 1 {
-//line warp.go:108:130000
-			for threadY := range 1 {
-//line warp.go:109:130000
-				first5 := (threadZ*1 + threadY) * 32
-//line warp.go:110:130000
-				quernRow5Bounds(r, reduceOrs, first5, t8s)
-//line warp.go:111:130000
+		/*line warp.go:106:130000*/ host2.ReduceOr(reduceOrs, vs)
+		/*line warp.go:107:130000*/ for threadZ := range 1 {
+			/*line warp.go:108:130000*/ for threadY := range 1 {
+				/*line warp.go:109:130000*/ first5 := (threadZ*1 + threadY) * 32
+				/*line warp.go:110:130000*/ quernRow5Bounds(r, reduceOrs, first5, t8s) /*line quern_gen.go:7678:1*/
 			}
-//line warp.go:112:130000
 		}
-//line warp.go:113:130000
-		host2.ReduceXor(reduceXors, vs)
-//line warp.go:114:130000
-		for threadZ := range 1 {
-//line warp.go:115:130000
-			for threadY := range 1 {
-//line warp.go:116:130000
-				first6 := (threadZ*1 + threadY) * 32
-//line warp.go:117:130000
-				quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors)
-//line warp.go:118:130000
+		/*line warp.go:113:130000*/ host2.ReduceXor(reduceXors, vs)
+		/*line warp.go:114:130000*/ for threadZ := range 1 {
+			/*line warp.go:115:130000*/ for threadY := range 1 {
+				/*line warp.go:116:130000*/ first6 := (threadZ*1 + threadY) * 32
+				/*line warp.go:117:130000*/ quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors) /*line quern_gen.go:7685:1*/
 			}
-//line warp.go:119:130000
 		}
-//line warp.go:100:130000
-		host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
-//line warp.go:101:130000
-		for threadZ := range 1 {
-//line warp.go:102:130000
-			for threadY := range 1 {
-//line warp.go:103:130000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line warp.go:104:130000
-				first7 := (threadZ*1 + threadY) * 32
-//line warp.go:105:130000
-				quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out)
-//line warp.go:106:130000
+		/*line warp.go:100:130000*/ host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
+		/*line warp.go:101:130000*/ for threadZ := range 1 {
+			/*line warp.go:102:130000*/ for threadY := range 1 {
+				/*line warp.go:103:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line warp.go:104:130000*/ first7 := (threadZ*1 + threadY) * 32
+				/*line warp.go:105:130000*/ quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out) /*line quern_gen.go:7693:1*/
 			}
-//line warp.go:107:130000
 		}
-//line warp.go:108:130000
 	}
-//line warp.go:109:130000
 }
 
 //go:noinline
-//line quern_gen.go:12174:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := (*[32]uint32)(vs[first:])
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
-//line warp.go:97:130000
-		copy(vRow[:], row[0:32])
-//line warp.go:98:130000
-		return
-//line warp.go:99:130000
+		/*line warp.go:97:130000*/ copy(vRow[:], row[0:32])
+		/*line warp.go:98:130000*/ return /*line quern_gen.go:7705:1*/
 	}
-//line warp.go:100:130000
-	for threadX := range 32 {
-//line warp.go:101:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:97:130000
-		v := x[threadX]
-//line warp.go:98:130000
-		vRow[threadX] = v
-//line warp.go:99:130000
+	/*line warp.go:100:130000*/ for threadX := range 32 {
+		/*line warp.go:101:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:97:130000*/ v := x[threadX]
+		/*line warp.go:98:130000*/ vRow[threadX] = v /*line quern_gen.go:7710:1*/
 	}
-//line warp.go:100:130000
 }
 
 //go:noinline
-//line quern_gen.go:12199:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
-//line warp.go:98:130000
-	copy(t2Row[:], reduceMinRow[:])
-//line warp.go:99:130000
+	/*line warp.go:98:130000*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:7718:1*/
 }
 
 //go:noinline
-//line quern_gen.go:12209:1
-func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
+func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32, lows []uint32, highs []uint32) {
 	t2Row := (*[32]uint32)(t2s[first3:])
 	reduceMaxRow := (*[32]uint32)(reduceMaxs[first3:])
 	lowRow := (*[32]uint32)(lows[first3:])
@@ -12214,44 +7727,30 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 	for threadX := range 32 {
 		t2 := t2Row[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line warp.go:98:130000
-		t4 := reduceMax
-//line warp.go:99:130000
-		low := t2
-//line warp.go:100:130000
-		high := t4
-//line warp.go:101:130000
-		lowRow[threadX] = low
-//line warp.go:102:130000
-		highRow[threadX] = high
-//line warp.go:103:130000
+		/*line warp.go:98:130000*/ t4 := reduceMax
+		/*line warp.go:99:130000*/ low := t2
+		/*line warp.go:100:130000*/ high := t4
+		/*line warp.go:101:130000*/ lowRow[threadX] = low
+		/*line warp.go:102:130000*/ highRow[threadX] = high /*line quern_gen.go:7734:1*/
 	}
-//line warp.go:104:130000
 }
 
 //go:noinline
-//line quern_gen.go:12234:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
-//line warp.go:99:130000
-	copy(t6Row[:], reduceAndRow[:])
-//line warp.go:100:130000
+	/*line warp.go:99:130000*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:7742:1*/
 }
 
 //go:noinline
-//line quern_gen.go:12244:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
-//line warp.go:99:130000
-	copy(t8Row[:], reduceOrRow[:])
-//line warp.go:100:130000
+	/*line warp.go:99:130000*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:7749:1*/
 }
 
 //go:noinline
-//line quern_gen.go:12254:1
-func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
+func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduceXors []uint32, ands []uint32, ors []uint32, xors []uint32) {
 	t6Row := (*[32]uint32)(t6s[first6:])
 	t8Row := (*[32]uint32)(t8s[first6:])
 	reduceXorRow := (*[32]uint32)(reduceXors[first6:])
@@ -12262,28 +7761,18 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 		t6 := t6Row[threadX]
 		t8 := t8Row[threadX]
 		reduceXor := reduceXorRow[threadX]
-//line warp.go:99:130000
-		t10 := reduceXor
-//line warp.go:100:130000
-		and := t6
-//line warp.go:101:130000
-		or := t8
-//line warp.go:102:130000
-		xor := t10
-//line warp.go:103:130000
-		andRow[threadX] = and
-//line warp.go:104:130000
-		orRow[threadX] = or
-//line warp.go:105:130000
-		xorRow[threadX] = xor
-//line warp.go:106:130000
+		/*line warp.go:99:130000*/ t10 := reduceXor
+		/*line warp.go:100:130000*/ and := t6
+		/*line warp.go:101:130000*/ or := t8
+		/*line warp.go:102:130000*/ xor := t10
+		/*line warp.go:103:130000*/ andRow[threadX] = and
+		/*line warp.go:104:130000*/ orRow[threadX] = or
+		/*line warp.go:105:130000*/ xorRow[threadX] = xor /*line quern_gen.go:7770:1*/
 	}
-//line warp.go:107:130000
 }
 
 //go:noinline
-//line quern_gen.go:12286:1
-func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
+func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, ands []uint32, ors []uint32, xors []uint32, scanExclusiveAdds []uint32, out []uint32) {
 	lowRow := (*[32]uint32)(lows[first7:])
 	highRow := (*[32]uint32)(highs[first7:])
 	andRow := (*[32]uint32)(ands[first7:])
@@ -12298,54 +7787,30 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 		or := orRow[threadX]
 		xor := xorRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line warp.go:100:130000
-		before := scanExclusiveAdd
-//line warp.go:101:130000
-		if (threadX+first7)&31 == 31 {
-//line warp.go:102:130000
-			_ = out[0]
-//line warp.go:102:130000
-			_ = out[1]
-//line warp.go:102:130000
-			_ = out[2]
-//line warp.go:102:130000
-			_ = out[3]
-//line warp.go:102:130000
-			_ = out[4]
-//line warp.go:102:130000
-			_ = out[5]
-//line warp.go:103:130000
-			t18 := low
-//line warp.go:104:130000
-			t19 := high
-//line warp.go:105:130000
-			t20 := and
-//line warp.go:106:130000
-			t21 := or
-//line warp.go:107:130000
-			t22 := xor
-//line warp.go:108:130000
-			t23 := before
-//line warp.go:102:130000
-			out[0] = t18
-//line warp.go:102:130000
-			out[1] = t19
-//line warp.go:102:130000
-			out[2] = t20
-//line warp.go:102:130000
-			out[3] = t21
-//line warp.go:102:130000
-			out[4] = t22
-//line warp.go:102:130000
-			out[5] = t23
-//line warp.go:103:130000
+		/*line warp.go:100:130000*/ before := scanExclusiveAdd
+		/*line warp.go:101:130000*/ if (threadX+first7)&31 == 31 {
+			/*line warp.go:102:130000*/ _ = out[0]
+			/*line warp.go:102:130000*/ _ = out[1]
+			/*line warp.go:102:130000*/ _ = out[2]
+			/*line warp.go:102:130000*/ _ = out[3]
+			/*line warp.go:102:130000*/ _ = out[4]
+			/*line warp.go:102:130000*/ _ = out[5]
+			/*line warp.go:103:130000*/ t18 := low
+			/*line warp.go:104:130000*/ t19 := high
+			/*line warp.go:105:130000*/ t20 := and
+			/*line warp.go:106:130000*/ t21 := or
+			/*line warp.go:107:130000*/ t22 := xor
+			/*line warp.go:108:130000*/ t23 := before
+			/*line warp.go:102:130000*/ out[0] = t18
+			/*line warp.go:102:130000*/ out[1] = t19
+			/*line warp.go:102:130000*/ out[2] = t20
+			/*line warp.go:102:130000*/ out[3] = t21
+			/*line warp.go:102:130000*/ out[4] = t22
+			/*line warp.go:102:130000*/ out[5] = t23 /*line quern_gen.go:7809:1*/
 		}
-//line warp.go:104:130000
 	}
-//line warp.go:105:130000
 }
 
-//line quern_gen.go:12349:1
 func quernPlainReversed(r *host2.Run) {
 	v0 := host2.Slice[int32](r, 0)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
@@ -12376,54 +7841,33 @@ func quernHostReversed(r *host2.Run) {
 func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 	if base >= 0 && 128 <= len(x)-base {
 		row := (*[128]int32)(x[base:])
-//line warp.go:112:130000
-		copy(tile[0:128], row[0:128])
-//line warp.go:113:130000
-		return
-//line warp.go:114:130000
+		/*line warp.go:112:130000*/ copy(tile[0:128], row[0:128])
+		/*line warp.go:113:130000*/ return /*line quern_gen.go:7845:1*/
 	}
-//line warp.go:115:130000
-	for threadX := range 128 {
-//line warp.go:116:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:117:130000
-		i := base + threadX
-//line warp.go:112:130000
-		tile[threadX] = x[i]
-//line warp.go:113:130000
+	/*line warp.go:115:130000*/ for threadX := range 128 {
+		/*line warp.go:116:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:117:130000*/ i := base + threadX
+		/*line warp.go:112:130000*/ tile[threadX] = x[i] /*line quern_gen.go:7850:1*/
 	}
-//line warp.go:114:130000
 }
 
 //go:noinline
-//line quern_gen.go:12400:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	if base >= 0 && 128 <= len(x)-base {
 		row2 := (*[128]int32)(x[base:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
-//line warp.go:114:130000
-			row2[threadX] = tile[threadX^31]
-//line warp.go:115:130000
+			/*line warp.go:114:130000*/ row2[threadX] = tile[threadX^31] /*line quern_gen.go:7860:1*/
 		}
-//line warp.go:116:130000
-		return
-//line warp.go:117:130000
+		/*line warp.go:116:130000*/ return /*line quern_gen.go:7862:1*/
 	}
-//line warp.go:118:130000
-	for threadX := range 128 {
-//line warp.go:119:130000
-		r.ThreadIdx.X = threadX
-//line warp.go:120:130000
-		i := base + threadX
-//line warp.go:114:130000
-		x[i] = tile[threadX^31]
-//line warp.go:115:130000
+	/*line warp.go:118:130000*/ for threadX := range 128 {
+		/*line warp.go:119:130000*/ r.ThreadIdx.X = threadX
+		/*line warp.go:120:130000*/ i := base + threadX
+		/*line warp.go:114:130000*/ x[i] = tile[threadX^31] /*line quern_gen.go:7867:1*/
 	}
-//line warp.go:116:130000
 }
 
-//line quern_gen.go:12427:1
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
 	result := summarise(t, state, in, out)
 	if result > kernel.Again {
@@ -12450,110 +7894,69 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 			quernRow1Summarise(r, givens, first, in)
 		}
 	}
-//line actor.go:26:140000
-	host2.ReduceAdd(reduceAdds, givens)
-//line actor.go:27:140000
-	for threadZ := range 1 {
-//line actor.go:28:140000
-		for threadY := range 1 {
-//line actor.go:29:140000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line actor.go:30:140000
-			first2 := (threadZ*1 + threadY) * 64
-//line actor.go:31:140000
-			quernRow2Summarise(r, reduceAdds, first2, sums)
-//line actor.go:32:140000
+	/*line actor.go:26:140000*/ host2.ReduceAdd(reduceAdds, givens)
+	/*line actor.go:27:140000*/ for threadZ := range 1 {
+		/*line actor.go:28:140000*/ for threadY := range 1 {
+			/*line actor.go:29:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			/*line actor.go:30:140000*/ first2 := (threadZ*1 + threadY) * 64
+			/*line actor.go:31:140000*/ quernRow2Summarise(r, reduceAdds, first2, sums) /*line quern_gen.go:7902:1*/
 		}
-//line actor.go:33:140000
 	}
-//line actor.go:34:140000
-	for threadZ := range 1 {
-//line actor.go:35:140000
-		for threadY := range 1 {
-//line actor.go:36:140000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line actor.go:37:140000
-			quernRow3Summarise(r, state, sums, out, result0, action)
-//line actor.go:38:140000
+	/*line actor.go:34:140000*/ for threadZ := range 1 {
+		/*line actor.go:35:140000*/ for threadY := range 1 {
+			/*line actor.go:36:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			/*line actor.go:37:140000*/ quernRow3Summarise(r, state, sums, out, result0, action) /*line quern_gen.go:7908:1*/
 		}
-//line actor.go:39:140000
 	}
-//line actor.go:40:140000
 }
 
 //go:noinline
-//line quern_gen.go:12486:1
 func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
 	givenRow := (*[64]float32)(givens[first:])
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line actor.go:26:140000
-		given := in.Values[threadX]
-//line actor.go:27:140000
-		givenRow[threadX] = given
-//line actor.go:28:140000
+		/*line actor.go:26:140000*/ given := in.Values[threadX]
+		/*line actor.go:27:140000*/ givenRow[threadX] = given /*line quern_gen.go:7919:1*/
 	}
-//line actor.go:29:140000
 }
 
 //go:noinline
-//line quern_gen.go:12501:1
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := (*[64]float32)(reduceAdds[first2:])
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line actor.go:26:140000
-		sum := reduceAdd
-//line actor.go:27:140000
-		if (threadX+first2)&31 == 0 {
-//line actor.go:28:140000
-			sums[(threadX+first2)>>5] = sum
-//line actor.go:29:140000
+		/*line actor.go:26:140000*/ sum := reduceAdd
+		/*line actor.go:27:140000*/ if (threadX+first2)&31 == 0 {
+			/*line actor.go:28:140000*/ sums[(threadX+first2)>>5] = sum /*line quern_gen.go:7931:1*/
 		}
-//line actor.go:30:140000
 	}
-//line actor.go:31:140000
 }
 
 //go:noinline
-//line quern_gen.go:12521:1
 func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line actor.go:31:140000
-		if threadX == 0 {
-//line actor.go:32:140000
-			state.Sum += float64(sums[0]) + float64(sums[1])
-//line actor.go:33:140000
-			state.Count += 64
+		/*line actor.go:31:140000*/ if threadX == 0 {
+			/*line actor.go:32:140000*/ state.Sum += float64(sums[0]) + float64(sums[1])
+			/*line actor.go:33:140000*/ state.Count += 64
 //line actor.go:34:140000
-			*out = *state
-//line actor.go:35:140000
+			*out = *state /*line quern_gen.go:7944:1*/
 		}
-//line actor.go:24:140000
-		if result0 > 4 {
-//line actor.go:24:140000
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
-//line actor.go:25:140000
+		/*line actor.go:24:140000*/ if result0 > 4 {
+			/*line actor.go:24:140000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:7947:1*/
 		}
-//line actor.go:26:140000
-		if threadX == 0 {
+		/*line actor.go:26:140000*/ if threadX == 0 {
 //line actor.go:24:140000
-			*action = result0
-//line actor.go:25:140000
+			*action = result0 /*line quern_gen.go:7951:1*/
 		}
-//line actor.go:26:140000
 	}
-//line actor.go:27:140000
 }
 
-//line quern_gen.go:12552:1
 func quernHostLongerReduceParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
 	out := host2.Slice[kernel.Vec2[float32]](r, 2)
-	size := 4 * part
 	counts := host2.Scratch[int](r, 0, r.BlockDim.Count())
 	counts2 := host2.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
@@ -12572,135 +7975,84 @@ func quernHostLongerReduceParts(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
-		count := min(size, len(in)-4*first)
+		count := min(part, len(in)-first)
 		vectors := count / 4
 		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
+		base2 := min(vectors, 256)
 		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
+		base3 := first + 4*vectors
 		switch {
 		default:
-//line quern.dev/algo/internal/template/reduce.go:45:150000
-			if count <= 0 {
-//line quern.dev/algo/internal/template/reduce.go:46:150000
-				break
-//line quern.dev/algo/internal/template/reduce.go:47:150000
+			/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ if count <= 0 {
+				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ break /*line quern_gen.go:7987:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:48:150000
-			for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:49:150000
-				for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:50:150000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:51:150000
-					first2 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:52:150000
-					quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
-//line quern.dev/algo/internal/template/reduce.go:53:150000
+			/*line quern.dev/algo/internal/template/reduce.go:28:150000*/ for threadZ := range 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:29:150000*/ for threadY := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:30:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line quern.dev/algo/internal/template/reduce.go:31:150000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, left, base3) /*line quern_gen.go:7993:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:54:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-			switch {
-//line quern.dev/algo/internal/template/reduce.go:56:150000
+			/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ switch {
+//line quern.dev/algo/internal/template/reduce.go:36:150000
 			default:
-//line quern.dev/algo/internal/template/reduce.go:202:150000
-				if group == 1 {
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:204:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-							first3 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-							quernRow2LongerReduceParts(r, vs, first3, results)
-//line quern.dev/algo/internal/template/reduce.go:207:150000
+				/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if group == 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ first3 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ quernRow2LongerReduceParts(r, vs, first3, results) /*line quern_gen.go:8003:1*/
 						}
-//line quern.dev/algo/internal/template/reduce.go:208:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-					break
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+					/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ break /*line quern_gen.go:8006:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-				d = 1
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-				for ; d < 32; d *= 2 {
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-					if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-						r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:206:150000
+				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ d = 1
+				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ for ; d < 32; d *= 2 {
+					/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if r.Halted() {
+						/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ r.Halt() /*line quern_gen.go:8011:1*/
 					}
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-					t23 = d
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-							first4 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:210:150000
-							quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
-//line quern.dev/algo/internal/template/reduce.go:211:150000
+					/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t23 = d
+					/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ first4 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8017:1*/
 						}
-//line quern.dev/algo/internal/template/reduce.go:212:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:213:150000
-					host2.ShuffleDown(shuffleDowns2, givens, t23)
-//line quern.dev/algo/internal/template/reduce.go:214:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:215:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:216:150000
-							first5 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:217:150000
-							quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-//line quern.dev/algo/internal/template/reduce.go:218:150000
+					/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t23)
+					/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:177:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:178:150000*/ first5 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:179:150000*/ quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8024:1*/
 						}
-//line quern.dev/algo/internal/template/reduce.go:219:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:220:150000
-					host2.ShuffleDown(shuffleDowns3, givens2, t23)
-//line quern.dev/algo/internal/template/reduce.go:221:150000
-					start := 2*d - 1
-//line quern.dev/algo/internal/template/reduce.go:222:150000
-					for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:223:150000
-						for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:224:150000
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:225:150000
-							first6 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:226:150000
-							quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-//line quern.dev/algo/internal/template/reduce.go:227:150000
+					/*line quern.dev/algo/internal/template/reduce.go:182:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t23)
+					/*line quern.dev/algo/internal/template/reduce.go:183:150000*/ start := 2*d - 1
+					/*line quern.dev/algo/internal/template/reduce.go:184:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ first6 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8033:1*/
 						}
-//line quern.dev/algo/internal/template/reduce.go:228:150000
 					}
-//line quern.dev/algo/internal/template/reduce.go:229:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:230
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6LongerReduceParts(r, vs, first7, results)
+				/*line quern.dev/algo/internal/template/reduce.go:192*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ first7 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ quernRow6LongerReduceParts(r, vs, first7, results) /*line quern_gen.go:8040:1*/
 					}
 				}
 			}
-			for threadZ := range 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:199*/ for threadZ := range 1 {
 				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7LongerReduceParts(r, results, first8, vs2, partial)
+					/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ quernRow7LongerReduceParts(r, results, first8, vs2, partial) /*line quern_gen.go:8048:1*/
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8LongerReduceParts(r, counts, first9, vs2, partial, out, blockX)
+			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for threadZ := range 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadY := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first9 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow8LongerReduceParts(r, counts, first9, vs2, partial, out, blockX) /*line quern_gen.go:8055:1*/
 				}
 			}
 		}
@@ -12708,429 +8060,198 @@ func quernHostLongerReduceParts(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:12712:1
-func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first, base, count, base2, base3, left, base4 int) {
+func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first int, base int, count int, base2 int, left int, base3 int) {
 	countRow := (*[256]int)(counts[first2:])
 	countRow2 := (*[256]int)(counts2[first2:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]kernel.Vec2[float32])(in[base4:])
+	if base3 >= 0 && 256 <= len(in)-base3 {
+		row := (*[256]kernel.Vec2[float32])(in[base3:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			t2 := first + threadX
+			t1 := first + 4*threadX
 			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:150000
-			sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:51:150000
-			if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_0 := in[t2*4]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_1 := in[t2*4+1]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_2 := in[t2*4+2]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_3 := in[t2*4+3]
-//line quern.dev/algo/internal/template/reduce.go:24:150000
-				v_02 := v_0
-//line quern.dev/algo/internal/template/reduce.go:25:150000
-				v_12 := v_1
-//line quern.dev/algo/internal/template/reduce.go:26:150000
-				v_22 := v_2
-//line quern.dev/algo/internal/template/reduce.go:27:150000
-				v_32 := v_3
-//line quern.dev/algo/internal/template/reduce.go:52:150000
-				v_03 := v_02
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-				v_13 := v_12
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-				v_23 := v_22
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-				v_33 := v_32
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-				t4 := v_03
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-				t5 := v_13
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-				result0 := longer(t4, t5)
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-				t7 := result0
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-				t8 := v_23
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-				t9 := v_33
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-				result02 := longer(t8, t9)
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-				t11 := result02
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-				result03 := longer(t7, t11)
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-				sum = result03
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-				for j := threadX + 256; j < vectors; j += 256 {
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-					if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-						r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:55:150000
+			/*line quern.dev/algo/internal/template/reduce.go:30:150000*/ sum := kernel.Vec2[float32]{}
+			/*line quern.dev/algo/internal/template/reduce.go:31:150000*/ if threadX < vectors {
+				/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ t2 := in[t1:]
+				/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ v := *(*[4]kernel.Vec2[float32])(t2)
+				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ t3 := v[0]
+				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t4 := v[1]
+				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result0 := longer(t3, t4)
+				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t6 := result0
+				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t7 := v[2]
+				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t8 := v[3]
+				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result02 := longer(t7, t8)
+				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t10 := result02
+				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result03 := longer(t6, t10)
+				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ sum = result03
+				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ if r.Halted() {
+						/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ r.Halt() /*line quern_gen.go:8089:1*/
 					}
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-					t14 := first + j
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_04 := in[t14*4]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_14 := in[t14*4+1]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_24 := in[t14*4+2]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_34 := in[t14*4+3]
-//line quern.dev/algo/internal/template/reduce.go:24:150000
-					v_05 := v_04
-//line quern.dev/algo/internal/template/reduce.go:25:150000
-					v_15 := v_14
-//line quern.dev/algo/internal/template/reduce.go:26:150000
-					v_25 := v_24
-//line quern.dev/algo/internal/template/reduce.go:27:150000
-					v_35 := v_34
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-					v_06 := v_05
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-					v_16 := v_15
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-					v_26 := v_25
-//line quern.dev/algo/internal/template/reduce.go:58:150000
-					v_36 := v_35
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-					t16 := sum
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-					t17 := v_06
-//line quern.dev/algo/internal/template/reduce.go:58:150000
-					t18 := v_16
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-					result04 := longer(t17, t18)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-					t20 := result04
-//line quern.dev/algo/internal/template/reduce.go:58:150000
-					t21 := v_26
-//line quern.dev/algo/internal/template/reduce.go:59:150000
-					t22 := v_36
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-					result05 := longer(t21, t22)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-					t24 := result05
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-					result06 := longer(t20, t24)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-					t26 := result06
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-					result07 := longer(t16, t26)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-					sum = result07
-//line quern.dev/algo/internal/template/reduce.go:58:150000
+					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t12 := first + 4*j
+					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t13 := in[t12:]
+					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ v2 := *(*[4]kernel.Vec2[float32])(t13)
+					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t14 := sum
+					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t15 := v2[0]
+					/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t16 := v2[1]
+					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result04 := longer(t15, t16)
+					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t18 := result04
+					/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t19 := v2[2]
+					/*line quern.dev/algo/internal/template/reduce.go:39:150000*/ t20 := v2[3]
+					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result05 := longer(t19, t20)
+					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t22 := result05
+					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result06 := longer(t18, t22)
+					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t24 := result06
+					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result07 := longer(t14, t24)
+					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ sum = result07 /*line quern_gen.go:8106:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:59:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:60:150000
-			if j2 < count {
-//line quern.dev/algo/internal/template/reduce.go:61:150000
-				v := row[threadX]
-//line quern.dev/algo/internal/template/reduce.go:62:150000
-				if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:62:150000
-					t28 := sum
-//line quern.dev/algo/internal/template/reduce.go:63:150000
-					t29 := v
-//line quern.dev/algo/internal/template/reduce.go:62:150000
-					result08 := longer(t28, t29)
-//line quern.dev/algo/internal/template/reduce.go:63:150000
-					sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:150000
+			/*line quern.dev/algo/internal/template/reduce.go:40:150000*/ if j2 < count {
+				/*line quern.dev/algo/internal/template/reduce.go:41:150000*/ v3 := row[threadX]
+				/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ if threadX < vectors {
+					/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ t26 := sum
+					/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ t27 := v3
+					/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ result08 := longer(t26, t27)
+					/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ sum = result08
+//line quern.dev/algo/internal/template/reduce.go:44:150000
 				} else {
-//line quern.dev/algo/internal/template/reduce.go:64:150000
-					sum = v
-//line quern.dev/algo/internal/template/reduce.go:65:150000
+					/*line quern.dev/algo/internal/template/reduce.go:44:150000*/ sum = v3 /*line quern_gen.go:8118:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:66:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:67:150000
-			active := base3
-//line quern.dev/algo/internal/template/reduce.go:68:150000
-			if vectors == 0 {
-//line quern.dev/algo/internal/template/reduce.go:69:150000
-				active = count
-//line quern.dev/algo/internal/template/reduce.go:70:150000
-			} else {
-//line quern.dev/algo/internal/template/reduce.go:70:150000
-				if left > active {
-//line quern.dev/algo/internal/template/reduce.go:71:150000
-					active = left
-//line quern.dev/algo/internal/template/reduce.go:72:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:73:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:73:150000
-			count2 := active
-//line quern.dev/algo/internal/template/reduce.go:74:150000
-			v2 := sum
-//line quern.dev/algo/internal/template/reduce.go:185:150000
-			count3 := count2 - threadX + (threadX+first2)&31
-//line quern.dev/algo/internal/template/reduce.go:186:150000
-			v3 := v2
-//line quern.dev/algo/internal/template/reduce.go:187:150000
-			countRow[threadX] = count2
-//line quern.dev/algo/internal/template/reduce.go:188:150000
-			countRow2[threadX] = count3
-//line quern.dev/algo/internal/template/reduce.go:189:150000
-			vRow[threadX] = v3
-//line quern.dev/algo/internal/template/reduce.go:190:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:191:150000
-		return
-//line quern.dev/algo/internal/template/reduce.go:192:150000
-	}
-//line quern.dev/algo/internal/template/reduce.go:193:150000
-	for threadX := range 256 {
-//line quern.dev/algo/internal/template/reduce.go:194:150000
-		r.ThreadIdx.X = threadX
-//line quern.dev/algo/internal/template/reduce.go:195:150000
-		t2 := first + threadX
-//line quern.dev/algo/internal/template/reduce.go:196:150000
-		j2 := base + threadX
+			/*line quern.dev/algo/internal/template/reduce.go:47:150000*/ active := base2
+			/*line quern.dev/algo/internal/template/reduce.go:48:150000*/ if vectors == 0 {
+				/*line quern.dev/algo/internal/template/reduce.go:49:150000*/ active = count
 //line quern.dev/algo/internal/template/reduce.go:50:150000
-		sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:51:150000
-		if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-			v_0 := in[t2*4]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-			v_1 := in[t2*4+1]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-			v_2 := in[t2*4+2]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-			v_3 := in[t2*4+3]
-//line quern.dev/algo/internal/template/reduce.go:24:150000
-			v_02 := v_0
-//line quern.dev/algo/internal/template/reduce.go:25:150000
-			v_12 := v_1
-//line quern.dev/algo/internal/template/reduce.go:26:150000
-			v_22 := v_2
-//line quern.dev/algo/internal/template/reduce.go:27:150000
-			v_32 := v_3
-//line quern.dev/algo/internal/template/reduce.go:52:150000
-			v_03 := v_02
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-			v_13 := v_12
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-			v_23 := v_22
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-			v_33 := v_32
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-			t4 := v_03
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-			t5 := v_13
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-			result0 := longer(t4, t5)
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-			t7 := result0
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-			t8 := v_23
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-			t9 := v_33
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-			result02 := longer(t8, t9)
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-			t11 := result02
-//line quern.dev/algo/internal/template/reduce.go:53:150000
-			result03 := longer(t7, t11)
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-			sum = result03
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-			for j := threadX + 256; j < vectors; j += 256 {
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:54:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-				t14 := first + j
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_04 := in[t14*4]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_14 := in[t14*4+1]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_24 := in[t14*4+2]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_34 := in[t14*4+3]
-//line quern.dev/algo/internal/template/reduce.go:24:150000
-				v_05 := v_04
-//line quern.dev/algo/internal/template/reduce.go:25:150000
-				v_15 := v_14
-//line quern.dev/algo/internal/template/reduce.go:26:150000
-				v_25 := v_24
-//line quern.dev/algo/internal/template/reduce.go:27:150000
-				v_35 := v_34
-//line quern.dev/algo/internal/template/reduce.go:55:150000
-				v_06 := v_05
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-				v_16 := v_15
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-				v_26 := v_25
-//line quern.dev/algo/internal/template/reduce.go:58:150000
-				v_36 := v_35
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-				t16 := sum
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-				t17 := v_06
-//line quern.dev/algo/internal/template/reduce.go:58:150000
-				t18 := v_16
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-				result04 := longer(t17, t18)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-				t20 := result04
-//line quern.dev/algo/internal/template/reduce.go:58:150000
-				t21 := v_26
-//line quern.dev/algo/internal/template/reduce.go:59:150000
-				t22 := v_36
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-				result05 := longer(t21, t22)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-				t24 := result05
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-				result06 := longer(t20, t24)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-				t26 := result06
-//line quern.dev/algo/internal/template/reduce.go:56:150000
-				result07 := longer(t16, t26)
-//line quern.dev/algo/internal/template/reduce.go:57:150000
-				sum = result07
-//line quern.dev/algo/internal/template/reduce.go:58:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:59:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:60:150000
-		if j2 < count {
-//line quern.dev/algo/internal/template/reduce.go:61:150000
-			v := in[base2+j2]
-//line quern.dev/algo/internal/template/reduce.go:62:150000
-			if threadX < vectors {
-//line quern.dev/algo/internal/template/reduce.go:62:150000
-				t28 := sum
-//line quern.dev/algo/internal/template/reduce.go:63:150000
-				t29 := v
-//line quern.dev/algo/internal/template/reduce.go:62:150000
-				result08 := longer(t28, t29)
-//line quern.dev/algo/internal/template/reduce.go:63:150000
-				sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:150000
 			} else {
-//line quern.dev/algo/internal/template/reduce.go:64:150000
-				sum = v
-//line quern.dev/algo/internal/template/reduce.go:65:150000
+				/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ if left > active {
+					/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ active = left /*line quern_gen.go:8127:1*/
+				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:66:150000
+			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ count2 := active
+			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v4 := sum
+			/*line quern.dev/algo/internal/template/reduce.go:147:150000*/ count3 := count2 - threadX + (threadX+first2)&31
+			/*line quern.dev/algo/internal/template/reduce.go:148:150000*/ v5 := v4
+			/*line quern.dev/algo/internal/template/reduce.go:149:150000*/ countRow[threadX] = count2
+			/*line quern.dev/algo/internal/template/reduce.go:150:150000*/ countRow2[threadX] = count3
+			/*line quern.dev/algo/internal/template/reduce.go:151:150000*/ vRow[threadX] = v5 /*line quern_gen.go:8136:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:67:150000
-		active := base3
-//line quern.dev/algo/internal/template/reduce.go:68:150000
-		if vectors == 0 {
-//line quern.dev/algo/internal/template/reduce.go:69:150000
-			active = count
-//line quern.dev/algo/internal/template/reduce.go:70:150000
-		} else {
-//line quern.dev/algo/internal/template/reduce.go:70:150000
-			if left > active {
-//line quern.dev/algo/internal/template/reduce.go:71:150000
-				active = left
-//line quern.dev/algo/internal/template/reduce.go:72:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:73:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:73:150000
-		count2 := active
-//line quern.dev/algo/internal/template/reduce.go:74:150000
-		v2 := sum
-//line quern.dev/algo/internal/template/reduce.go:185:150000
-		count3 := count2 - threadX + (threadX+first2)&31
-//line quern.dev/algo/internal/template/reduce.go:186:150000
-		v3 := v2
-//line quern.dev/algo/internal/template/reduce.go:187:150000
-		countRow[threadX] = count2
-//line quern.dev/algo/internal/template/reduce.go:188:150000
-		countRow2[threadX] = count3
-//line quern.dev/algo/internal/template/reduce.go:189:150000
-		vRow[threadX] = v3
-//line quern.dev/algo/internal/template/reduce.go:190:150000
+		/*line quern.dev/algo/internal/template/reduce.go:153:150000*/ return /*line quern_gen.go:8138:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:191:150000
+	/*line quern.dev/algo/internal/template/reduce.go:155:150000*/ for threadX := range 256 {
+		/*line quern.dev/algo/internal/template/reduce.go:156:150000*/ r.ThreadIdx.X = threadX
+		/*line quern.dev/algo/internal/template/reduce.go:157:150000*/ t1 := first + 4*threadX
+		/*line quern.dev/algo/internal/template/reduce.go:158:150000*/ j2 := base + threadX
+		/*line quern.dev/algo/internal/template/reduce.go:30:150000*/ sum := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:31:150000*/ if threadX < vectors {
+			/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ t2 := in[t1:]
+			/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ v := *(*[4]kernel.Vec2[float32])(t2)
+			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ t3 := v[0]
+			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t4 := v[1]
+			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result0 := longer(t3, t4)
+			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t6 := result0
+			/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t7 := v[2]
+			/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t8 := v[3]
+			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result02 := longer(t7, t8)
+			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t10 := result02
+			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result03 := longer(t6, t10)
+			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ sum = result03
+			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ r.Halt() /*line quern_gen.go:8160:1*/
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t12 := first + 4*j
+				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t13 := in[t12:]
+				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ v2 := *(*[4]kernel.Vec2[float32])(t13)
+				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t14 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t15 := v2[0]
+				/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t16 := v2[1]
+				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result04 := longer(t15, t16)
+				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t18 := result04
+				/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t19 := v2[2]
+				/*line quern.dev/algo/internal/template/reduce.go:39:150000*/ t20 := v2[3]
+				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result05 := longer(t19, t20)
+				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t22 := result05
+				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result06 := longer(t18, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t24 := result06
+				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result07 := longer(t14, t24)
+				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ sum = result07 /*line quern_gen.go:8177:1*/
+			}
+		}
+		/*line quern.dev/algo/internal/template/reduce.go:40:150000*/ if j2 < count {
+			/*line quern.dev/algo/internal/template/reduce.go:41:150000*/ v3 := in[first+j2]
+			/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ if threadX < vectors {
+				/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ t26 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ t27 := v3
+				/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ result08 := longer(t26, t27)
+				/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ sum = result08
+//line quern.dev/algo/internal/template/reduce.go:44:150000
+			} else {
+				/*line quern.dev/algo/internal/template/reduce.go:44:150000*/ sum = v3 /*line quern_gen.go:8189:1*/
+			}
+		}
+		/*line quern.dev/algo/internal/template/reduce.go:47:150000*/ active := base2
+		/*line quern.dev/algo/internal/template/reduce.go:48:150000*/ if vectors == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:49:150000*/ active = count
+//line quern.dev/algo/internal/template/reduce.go:50:150000
+		} else {
+			/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ if left > active {
+				/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ active = left /*line quern_gen.go:8198:1*/
+			}
+		}
+		/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ count2 := active
+		/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v4 := sum
+		/*line quern.dev/algo/internal/template/reduce.go:147:150000*/ count3 := count2 - threadX + (threadX+first2)&31
+		/*line quern.dev/algo/internal/template/reduce.go:148:150000*/ v5 := v4
+		/*line quern.dev/algo/internal/template/reduce.go:149:150000*/ countRow[threadX] = count2
+		/*line quern.dev/algo/internal/template/reduce.go:150:150000*/ countRow2[threadX] = count3
+		/*line quern.dev/algo/internal/template/reduce.go:151:150000*/ vRow[threadX] = v5 /*line quern_gen.go:8207:1*/
+	}
 }
 
 //go:noinline
-//line quern_gen.go:13071:1
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:204:150000
+	/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8215:1*/
 }
 
 //go:noinline
-//line quern_gen.go:13081:1
-func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
+func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
-		v3 := vRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		t1 := v3
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		t3 := t1
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-		shuffleDown := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-		given := t3.X
-//line quern.dev/algo/internal/template/reduce.go:210:150000
-		t3Row[threadX] = t3
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:212:150000
-		givenRow[threadX] = given
-//line quern.dev/algo/internal/template/reduce.go:213:150000
+		v5 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t17 := v5
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ t32 := t17
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDown := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ given := t32.X
+		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ t3Row[threadX] = t32
+		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ givenRow[threadX] = given /*line quern_gen.go:8232:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13109:1
-func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
+func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float32)(givens2[first5:])
 	for threadX := range 256 {
-		t3 := t3Row[threadX]
+		t32 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		shuffleDown.X = shuffleDown2
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		given2 := t3.Y
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-		givenRow2[threadX] = given2
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ given2 := t32.Y
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8249:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:211:150000
 }
 
 //go:noinline
-//line quern_gen.go:13133:1
-func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
+func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, group int, start int) {
 	countRow2 := (*[256]int)(counts2[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
@@ -13138,111 +8259,70 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs, shu
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
+		v5 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := (threadX + first6) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		shuffleDown.Y = shuffleDown3
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		other := shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		if d < group && lane+d < count3 && lane&start == 0 {
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-			t6 := v3
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-			t72 := other
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-			result09 := longer(t6, t72)
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-			v3 = result09
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if d < group && lane+d < count3 && lane&start == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ t62 := v5
+			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ t72 := other
+			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ result09 := longer(t62, t72)
+			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v5 = result09 /*line quern_gen.go:8272:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-		vRow[threadX] = v3
-//line quern.dev/algo/internal/template/reduce.go:212:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:213:150000
+		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ vRow[threadX] = v5
+		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8275:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13172:1
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:212:150000
+	/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8283:1*/
 }
 
 //go:noinline
-//line quern_gen.go:13182:1
 func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], first8 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32]) {
 	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:185:150000
-		v4 := result
-//line quern.dev/algo/internal/template/reduce.go:186:150000
-		if (threadX+first8)&31 == 0 {
-//line quern.dev/algo/internal/template/reduce.go:187:150000
-			partial[threadX/32] = v4
-//line quern.dev/algo/internal/template/reduce.go:188:150000
+		/*line quern.dev/algo/internal/template/reduce.go:147:150000*/ v6 := result
+		/*line quern.dev/algo/internal/template/reduce.go:148:150000*/ if (threadX+first8)&31 == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:149:150000*/ partial[threadX/32] = v6 /*line quern_gen.go:8295:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:189:150000
-		vRow2[threadX] = v4
-//line quern.dev/algo/internal/template/reduce.go:190:150000
+		/*line quern.dev/algo/internal/template/reduce.go:151:150000*/ vRow2[threadX] = v6 /*line quern_gen.go:8297:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:191:150000
 }
 
 //go:noinline
-//line quern_gen.go:13205:1
 func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], out []kernel.Vec2[float32], blockX int) {
 	countRow := (*[256]int)(counts[first9:])
 	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:190:150000
-		if threadX == 0 {
-//line quern.dev/algo/internal/template/reduce.go:191:150000
-			for w := 1; w < (count2+32-1)/32; w++ {
-//line quern.dev/algo/internal/template/reduce.go:192:150000
-				t12 := v4
-//line quern.dev/algo/internal/template/reduce.go:192:150000
-				t25 := partial[w]
-//line quern.dev/algo/internal/template/reduce.go:192:150000
-				result010 := longer(t12, t25)
-//line quern.dev/algo/internal/template/reduce.go:193:150000
-				v4 = result010
-//line quern.dev/algo/internal/template/reduce.go:194:150000
+		v6 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:152:150000*/ if threadX == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:153:150000*/ for w := 1; w < (count2+32-1)/32; w++ {
+				/*line quern.dev/algo/internal/template/reduce.go:154:150000*/ t110 := v6
+				/*line quern.dev/algo/internal/template/reduce.go:154:150000*/ t25 := partial[w]
+				/*line quern.dev/algo/internal/template/reduce.go:154:150000*/ result010 := longer(t110, t25)
+				/*line quern.dev/algo/internal/template/reduce.go:155:150000*/ v6 = result010 /*line quern_gen.go:8314:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:195:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:195:150000
-		result2 := v4
-//line quern.dev/algo/internal/template/reduce.go:73:150000
-		sum2 := result2
-//line quern.dev/algo/internal/template/reduce.go:74:150000
-		if threadX == 0 {
-//line quern.dev/algo/internal/template/reduce.go:75:150000
-			out[blockX] = sum2
-//line quern.dev/algo/internal/template/reduce.go:76:150000
+		/*line quern.dev/algo/internal/template/reduce.go:157:150000*/ result2 := v6
+		/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ sum2 := result2
+		/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ if threadX == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ out[blockX] = sum2 /*line quern_gen.go:8320:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:77:150000
-		vRow2[threadX] = v4
-//line quern.dev/algo/internal/template/reduce.go:78:150000
+		/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ vRow2[threadX] = v6 /*line quern_gen.go:8322:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:79:150000
 }
 
-//line quern_gen.go:13246:1
 func quernHostLongerReduceRows(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	parts := host2.Value[int](r, 1)
@@ -13251,24 +8331,17 @@ func quernHostLongerReduceRows(r *host2.Run) {
 	in := host2.Slice[kernel.Vec2[float32]](r, 4)
 	out := host2.Slice[kernel.Vec2[float32]](r, 5)
 	tos := host2.Scratch[int](r, 0, r.BlockDim.Count())
-	var width int
-	c := int(1)
-	lanes := host2.Scratch[int](r, 1, r.BlockDim.Count())
-	counts := host2.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
-	size := n % 4
-	size2 := part % 4
-	size3 := n / 4
-	lanes2 := host2.Scratch[int](r, 5, r.BlockDim.Count())
-	results := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
+	counts := host2.Scratch[int](r, 1, r.BlockDim.Count())
+	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
+	results := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
 	var d int
 	var t22 int
-	t3s := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 7, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 10, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 11, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	t3s := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
+	givens := host2.Scratch[float32](r, 8, r.BlockDim.Count())
+	shuffleDowns2 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
+	givens2 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	shuffleDowns3 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -13276,505 +8349,193 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1LongerReduceRows(r, tos, first, base, group)
+				quernRow1LongerReduceRows(r, tos, first, counts, vs, base, group, parts, n, part, out, in)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
-//line quern.dev/algo/internal/template/reduce.go:87:150000
-		width = c << group
-//line quern.dev/algo/internal/template/reduce.go:88:150000
-		for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:89:150000
-			for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:90:150000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:91:150000
-				first2 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:92:150000
-				quernRow2LongerReduceRows(r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in)
-//line quern.dev/algo/internal/template/reduce.go:93:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:94:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:95:150000
 		switch {
-//line quern.dev/algo/internal/template/reduce.go:96:150000
 		default:
-//line quern.dev/algo/internal/template/reduce.go:97:150000
-			for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:98:150000
-				for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:99:150000
-					first4 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:100:150000
-					quernRow3LongerReduceRows(r, lanes2, first4, width)
-//line quern.dev/algo/internal/template/reduce.go:101:150000
+			/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if group == 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ first2 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ quernRow2LongerReduceRows(r, vs, first2, results) /*line quern_gen.go:8361:1*/
+					}
 				}
-//line quern.dev/algo/internal/template/reduce.go:102:150000
+				/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ break /*line quern_gen.go:8364:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:202:150000
-			if width == 1 {
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:204:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-						first5 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-						quernRow4LongerReduceRows(r, vs, first5, results)
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:208:150000
+			/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ d = 1
+			/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ for ; d < 32; d *= 2 {
+				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ r.Halt() /*line quern_gen.go:8369:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-				break
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t22 = d
+				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ first3 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ quernRow3LongerReduceRows(r, vs, first3, t3s, shuffleDowns, givens) /*line quern_gen.go:8375:1*/
+					}
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:177:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:178:150000*/ first4 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:179:150000*/ quernRow4LongerReduceRows(r, t3s, first4, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8382:1*/
+					}
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:182:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:183:150000*/ start := 2*d - 1
+				/*line quern.dev/algo/internal/template/reduce.go:184:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ first5 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ quernRow5LongerReduceRows(r, counts, first5, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8391:1*/
+					}
+				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-			d = 1
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-			for ; d < 32; d *= 2 {
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-				t22 = d
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-						first6 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:210:150000
-						quernRow5LongerReduceRows(r, vs, first6, t3s, shuffleDowns, givens)
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:212:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:213:150000
-				host2.ShuffleDown(shuffleDowns2, givens, t22)
-//line quern.dev/algo/internal/template/reduce.go:214:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:215:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:216:150000
-						first7 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:217:150000
-						quernRow6LongerReduceRows(r, t3s, first7, shuffleDowns, shuffleDowns2, givens2)
-//line quern.dev/algo/internal/template/reduce.go:218:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:219:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:220:150000
-				host2.ShuffleDown(shuffleDowns3, givens2, t22)
-//line quern.dev/algo/internal/template/reduce.go:221:150000
-				start := 2*d - 1
-//line quern.dev/algo/internal/template/reduce.go:222:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:223:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:224:150000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:225:150000
-						first8 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:226:150000
-						quernRow7LongerReduceRows(r, counts, first8, vs, lanes2, shuffleDowns, shuffleDowns3, d, width, start)
-//line quern.dev/algo/internal/template/reduce.go:227:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:228:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:229:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:230
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8LongerReduceRows(r, vs, first9, results)
+			/*line quern.dev/algo/internal/template/reduce.go:192*/ for threadZ := range 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadY := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ first6 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ quernRow6LongerReduceRows(r, vs, first6, results) /*line quern_gen.go:8398:1*/
 				}
 			}
 		}
-		for threadZ := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:199*/ for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow9LongerReduceRows(r, tos, first10, lanes, results, out)
+				/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ first7 := (threadZ*1 + threadY) * 256
+				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ quernRow7LongerReduceRows(r, tos, first7, results, out, group) /*line quern_gen.go:8406:1*/
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13411:1
-func quernRow1LongerReduceRows(r *host2.Run, tos []int, first, base, group int) {
+func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, counts []int, vs []kernel.Vec2[float32], base int, group int, parts int, n int, part int, out []kernel.Vec2[float32], in []kernel.Vec2[float32]) {
 	toRow := (*[256]int)(tos[first:])
+	countRow := (*[256]int)(counts[first:])
+	vRow := (*[256]kernel.Vec2[float32])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line quern.dev/algo/internal/template/reduce.go:86:150000
-		to := (base + threadX) >> group
-//line quern.dev/algo/internal/template/reduce.go:87:150000
-		toRow[threadX] = to
-//line quern.dev/algo/internal/template/reduce.go:88:150000
+		lane := (threadX + first) & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:66:150000*/ to := (base + threadX) / group
+		/*line quern.dev/algo/internal/template/reduce.go:68:150000*/ row := to / parts
+		/*line quern.dev/algo/internal/template/reduce.go:69:150000*/ at := row*n + (to-row*parts)*part
+		/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ count := min(part, row*n+n-at)
+		/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ if to >= len(out) {
+			/*line quern.dev/algo/internal/template/reduce.go:72:150000*/ count = 0 /*line quern_gen.go:8425:1*/
+		}
+		/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ sum := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:75:150000*/ if lane < count {
+			/*line quern.dev/algo/internal/template/reduce.go:76:150000*/ sum = in[at+lane]
+			/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ for j := lane + group; j < count; j += group {
+				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ r.Halt() /*line quern_gen.go:8432:1*/
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ t1 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ t2 := in[at+j]
+				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ result0 := longer(t1, t2)
+				/*line quern.dev/algo/internal/template/reduce.go:79:150000*/ sum = result0 /*line quern_gen.go:8437:1*/
+			}
+		}
+		/*line quern.dev/algo/internal/template/reduce.go:81:150000*/ count2 := min(count, group)
+		/*line quern.dev/algo/internal/template/reduce.go:82:150000*/ v := sum
+		/*line quern.dev/algo/internal/template/reduce.go:83:150000*/ toRow[threadX] = to
+		/*line quern.dev/algo/internal/template/reduce.go:84:150000*/ countRow[threadX] = count2
+		/*line quern.dev/algo/internal/template/reduce.go:85:150000*/ vRow[threadX] = v /*line quern_gen.go:8444:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:89:150000
 }
 
 //go:noinline
-//line quern_gen.go:13426:1
-func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes, counts []int, vs []kernel.Vec2[float32], width, parts, part, n int, out []kernel.Vec2[float32], size, size2, size3 int, in []kernel.Vec2[float32]) {
-	toRow := (*[256]int)(tos[first2:])
-	laneRow := (*[256]int)(lanes[first2:])
-	countRow := (*[256]int)(counts[first2:])
+func quernRow2LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first2 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		to := toRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:88:150000
-		lane := (threadX + first2) & 31 & (width - 1)
-//line quern.dev/algo/internal/template/reduce.go:89:150000
-		t1 := to
-//line quern.dev/algo/internal/template/reduce.go:90:150000
-		row := t1
-//line quern.dev/algo/internal/template/reduce.go:91:150000
-		first3 := 0
-//line quern.dev/algo/internal/template/reduce.go:90:150000
-		if parts > 1 {
-//line quern.dev/algo/internal/template/reduce.go:91:150000
-			row = to / parts
-//line quern.dev/algo/internal/template/reduce.go:92:150000
-			first3 = (to - row*parts) * part
-//line quern.dev/algo/internal/template/reduce.go:93:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:94:150000
-		count := min(part, n-first3)
-//line quern.dev/algo/internal/template/reduce.go:95:150000
-		if to >= len(out) {
-//line quern.dev/algo/internal/template/reduce.go:96:150000
-			count = 0
-//line quern.dev/algo/internal/template/reduce.go:97:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:98:150000
-		sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:99:150000
-		active := min(count, width)
-//line quern.dev/algo/internal/template/reduce.go:100:150000
-		if size == 0 && size2 == 0 {
-//line quern.dev/algo/internal/template/reduce.go:101:150000
-			t2 := row*size3 + first3/4
-//line quern.dev/algo/internal/template/reduce.go:102:150000
-			t3 := count / 4
-//line quern.dev/algo/internal/template/reduce.go:103:150000
-			at := t2
-//line quern.dev/algo/internal/template/reduce.go:104:150000
-			vectors := t3
-//line quern.dev/algo/internal/template/reduce.go:102:150000
-			active = min(vectors, width)
-//line quern.dev/algo/internal/template/reduce.go:103:150000
-			if lane < vectors {
-//line quern.dev/algo/internal/template/reduce.go:104:150000
-				t5 := at + lane
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_0 := in[t5*4]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_1 := in[t5*4+1]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_2 := in[t5*4+2]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-				v_3 := in[t5*4+3]
-//line quern.dev/algo/internal/template/reduce.go:24:150000
-				v_02 := v_0
-//line quern.dev/algo/internal/template/reduce.go:25:150000
-				v_12 := v_1
-//line quern.dev/algo/internal/template/reduce.go:26:150000
-				v_22 := v_2
-//line quern.dev/algo/internal/template/reduce.go:27:150000
-				v_32 := v_3
-//line quern.dev/algo/internal/template/reduce.go:104:150000
-				v_03 := v_02
-//line quern.dev/algo/internal/template/reduce.go:105:150000
-				v_13 := v_12
-//line quern.dev/algo/internal/template/reduce.go:106:150000
-				v_23 := v_22
-//line quern.dev/algo/internal/template/reduce.go:107:150000
-				v_33 := v_32
-//line quern.dev/algo/internal/template/reduce.go:105:150000
-				t7 := v_03
-//line quern.dev/algo/internal/template/reduce.go:106:150000
-				t8 := v_13
-//line quern.dev/algo/internal/template/reduce.go:105:150000
-				result0 := longer(t7, t8)
-//line quern.dev/algo/internal/template/reduce.go:106:150000
-				t10 := result0
-//line quern.dev/algo/internal/template/reduce.go:107:150000
-				t11 := v_23
-//line quern.dev/algo/internal/template/reduce.go:108:150000
-				t12 := v_33
-//line quern.dev/algo/internal/template/reduce.go:105:150000
-				result02 := longer(t11, t12)
-//line quern.dev/algo/internal/template/reduce.go:106:150000
-				t14 := result02
-//line quern.dev/algo/internal/template/reduce.go:105:150000
-				result03 := longer(t10, t14)
-//line quern.dev/algo/internal/template/reduce.go:106:150000
-				sum = result03
-//line quern.dev/algo/internal/template/reduce.go:107:150000
-				for j := lane + width; j < vectors; j += width {
-//line quern.dev/algo/internal/template/reduce.go:108:150000
-					if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:107:150000
-						r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:108:150000
-					}
-//line quern.dev/algo/internal/template/reduce.go:108:150000
-					t17 := at + j
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_04 := in[t17*4]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_14 := in[t17*4+1]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_24 := in[t17*4+2]
-//line quern.dev/algo/internal/template/reduce.go:22:150000
-					v_34 := in[t17*4+3]
-//line quern.dev/algo/internal/template/reduce.go:24:150000
-					v_05 := v_04
-//line quern.dev/algo/internal/template/reduce.go:25:150000
-					v_15 := v_14
-//line quern.dev/algo/internal/template/reduce.go:26:150000
-					v_25 := v_24
-//line quern.dev/algo/internal/template/reduce.go:27:150000
-					v_35 := v_34
-//line quern.dev/algo/internal/template/reduce.go:108:150000
-					v_06 := v_05
-//line quern.dev/algo/internal/template/reduce.go:109:150000
-					v_16 := v_15
-//line quern.dev/algo/internal/template/reduce.go:110:150000
-					v_26 := v_25
-//line quern.dev/algo/internal/template/reduce.go:111:150000
-					v_36 := v_35
-//line quern.dev/algo/internal/template/reduce.go:109:150000
-					t19 := sum
-//line quern.dev/algo/internal/template/reduce.go:110:150000
-					t20 := v_06
-//line quern.dev/algo/internal/template/reduce.go:111:150000
-					t21 := v_16
-//line quern.dev/algo/internal/template/reduce.go:109:150000
-					result04 := longer(t20, t21)
-//line quern.dev/algo/internal/template/reduce.go:110:150000
-					t23 := result04
-//line quern.dev/algo/internal/template/reduce.go:111:150000
-					t24 := v_26
-//line quern.dev/algo/internal/template/reduce.go:112:150000
-					t25 := v_36
-//line quern.dev/algo/internal/template/reduce.go:109:150000
-					result05 := longer(t24, t25)
-//line quern.dev/algo/internal/template/reduce.go:110:150000
-					t27 := result05
-//line quern.dev/algo/internal/template/reduce.go:109:150000
-					result06 := longer(t23, t27)
-//line quern.dev/algo/internal/template/reduce.go:110:150000
-					t29 := result06
-//line quern.dev/algo/internal/template/reduce.go:109:150000
-					result07 := longer(t19, t29)
-//line quern.dev/algo/internal/template/reduce.go:110:150000
-					sum = result07
-//line quern.dev/algo/internal/template/reduce.go:111:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:112:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:112:150000
-		} else if lane < count {
-//line quern.dev/algo/internal/template/reduce.go:113:150000
-			at2 := row*n + first3
-//line quern.dev/algo/internal/template/reduce.go:114:150000
-			sum = in[at2+lane]
-//line quern.dev/algo/internal/template/reduce.go:115:150000
-			for j2 := lane + width; j2 < count; j2 += width {
-//line quern.dev/algo/internal/template/reduce.go:116:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:115:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:116:150000
-				}
-//line quern.dev/algo/internal/template/reduce.go:116:150000
-				t31 := sum
-//line quern.dev/algo/internal/template/reduce.go:116:150000
-				t32 := in[at2+j2]
-//line quern.dev/algo/internal/template/reduce.go:116:150000
-				result08 := longer(t31, t32)
-//line quern.dev/algo/internal/template/reduce.go:117:150000
-				sum = result08
-//line quern.dev/algo/internal/template/reduce.go:118:150000
-			}
-//line quern.dev/algo/internal/template/reduce.go:119:150000
-		}
-//line quern.dev/algo/internal/template/reduce.go:119:150000
-		count2 := active
-//line quern.dev/algo/internal/template/reduce.go:120:150000
-		v := sum
-//line quern.dev/algo/internal/template/reduce.go:121:150000
-		laneRow[threadX] = lane
-//line quern.dev/algo/internal/template/reduce.go:122:150000
-		countRow[threadX] = count2
-//line quern.dev/algo/internal/template/reduce.go:123:150000
-		vRow[threadX] = v
-//line quern.dev/algo/internal/template/reduce.go:124:150000
-	}
-//line quern.dev/algo/internal/template/reduce.go:125:150000
+	resultRow := (*[256]kernel.Vec2[float32])(results[first2:])
+	/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8452:1*/
 }
 
 //go:noinline
-//line quern_gen.go:13629:1
-func quernRow3LongerReduceRows(r *host2.Run, lanes2 []int, first4, width int) {
-	laneRow2 := (*[256]int)(lanes2[first4:])
-	for threadX := range 256 {
-//line quern.dev/algo/internal/template/reduce.go:201:150000
-		lane2 := (threadX + first4) & 31 & (width - 1)
-//line quern.dev/algo/internal/template/reduce.go:202:150000
-		laneRow2[threadX] = lane2
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-	}
-//line quern.dev/algo/internal/template/reduce.go:204:150000
-}
-
-//go:noinline
-//line quern_gen.go:13643:1
-func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first5:])
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:204:150000
-}
-
-//go:noinline
-//line quern_gen.go:13653:1
-func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first6:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
-	givenRow := (*[256]float32)(givens[first6:])
+func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first3 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first3:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first3:])
+	givenRow := (*[256]float32)(givens[first3:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		t13 := v
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		t33 := t13
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-		shuffleDown := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-		given := t33.X
-//line quern.dev/algo/internal/template/reduce.go:210:150000
-		t3Row[threadX] = t33
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:212:150000
-		givenRow[threadX] = given
-//line quern.dev/algo/internal/template/reduce.go:213:150000
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t12 := v
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ t3 := t12
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDown := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ given := t3.X
+		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ t3Row[threadX] = t3
+		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ givenRow[threadX] = given /*line quern_gen.go:8469:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13681:1
-func quernRow6LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first7 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first7:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first7:])
-	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first7:])
-	givenRow2 := (*[256]float32)(givens2[first7:])
+func quernRow4LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first4 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
+	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first4:])
+	givenRow2 := (*[256]float32)(givens2[first4:])
 	for threadX := range 256 {
-		t33 := t3Row[threadX]
+		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		shuffleDown.X = shuffleDown2
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		given2 := t33.Y
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-		givenRow2[threadX] = given2
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ given2 := t3.Y
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8486:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:211:150000
 }
 
 //go:noinline
-//line quern_gen.go:13705:1
-func quernRow7LongerReduceRows(r *host2.Run, counts []int, first8 int, vs []kernel.Vec2[float32], lanes2 []int, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, width, start int) {
-	countRow := (*[256]int)(counts[first8:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
-	laneRow2 := (*[256]int)(lanes2[first8:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first8:])
-	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first8:])
+func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, group int, start int) {
+	countRow := (*[256]int)(counts[first5:])
+	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
+	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first5:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
-		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		shuffleDown.Y = shuffleDown3
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		other := shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		if d < width && lane2+d < count2 && lane2&start == 0 {
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-			t6 := v
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-			t72 := other
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-			result09 := longer(t6, t72)
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-			v = result09
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+		lane2 := (threadX + first5) & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if d < group && lane2+d < count2 && lane2&start == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ t6 := v
+			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ t7 := other
+			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ result02 := longer(t6, t7)
+			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v = result02 /*line quern_gen.go:8509:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-		vRow[threadX] = v
-//line quern.dev/algo/internal/template/reduce.go:212:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:213:150000
+		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ vRow[threadX] = v
+		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8512:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:13745:1
-func quernRow8LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first9 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first9:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first9:])
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:212:150000
+func quernRow6LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first6:])
+	/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8520:1*/
 }
 
 //go:noinline
-//line quern_gen.go:13755:1
-func quernRow9LongerReduceRows(r *host2.Run, tos []int, first10 int, lanes []int, results, out []kernel.Vec2[float32]) {
-	toRow := (*[256]int)(tos[first10:])
-	laneRow := (*[256]int)(lanes[first10:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first10:])
+func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results []kernel.Vec2[float32], out []kernel.Vec2[float32], group int) {
+	toRow := (*[256]int)(tos[first7:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		lane := laneRow[threadX]
 		result := resultRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:119:150000
-		sum2 := result
-//line quern.dev/algo/internal/template/reduce.go:120:150000
-		if to < len(out) && lane == 0 {
-//line quern.dev/algo/internal/template/reduce.go:121:150000
-			out[to] = sum2
-//line quern.dev/algo/internal/template/reduce.go:122:150000
+		lane := (threadX + first7) & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:81:150000*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:82:150000*/ if to < len(out) && lane == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:83:150000*/ out[to] = sum2 /*line quern_gen.go:8534:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:123:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:124:150000
 }
 
-//line quern_gen.go:13778:1
 func quernHostLongerReduceColumns(r *host2.Run) {
 	n := host2.Value[int](r, 0)
 	width := host2.Value[int](r, 1)
@@ -13803,62 +8564,37 @@ func quernHostLongerReduceColumns(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1LongerReduceColumns(r *host2.Run, base, width, blockZ, gridZ, n int, in []kernel.Vec2[float32], first, last int, out []kernel.Vec2[float32], gridY, blockY, width2 int) {
+func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int, gridZ int, n int, in []kernel.Vec2[float32], first int, last int, out []kernel.Vec2[float32], gridY int, blockY int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
 		switch {
 		default:
-//line quern.dev/algo/internal/template/reduce.go:134:150000
-			if t1 >= width {
-//line quern.dev/algo/internal/template/reduce.go:135:150000
-				break
-//line quern.dev/algo/internal/template/reduce.go:136:150000
+			/*line quern.dev/algo/internal/template/reduce.go:96:150000*/ if t1 >= width {
+				/*line quern.dev/algo/internal/template/reduce.go:97:150000*/ break /*line quern_gen.go:8574:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:139:150000
-			for z := blockZ; z*n*width < len(in); z += gridZ {
-//line quern.dev/algo/internal/template/reduce.go:140:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:139:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:140:150000
+			/*line quern.dev/algo/internal/template/reduce.go:101:150000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:101:150000*/ r.Halt() /*line quern_gen.go:8578:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:140:150000
-				at := (z*n+first)*width + t1
-//line quern.dev/algo/internal/template/reduce.go:141:150000
-				sum := in[at]
-//line quern.dev/algo/internal/template/reduce.go:142:150000
-				for y := first + 1; y < last; y++ {
-//line quern.dev/algo/internal/template/reduce.go:143:150000
-					if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:142:150000
-						r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:143:150000
+				/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ at := (z*n+first)*width + t1
+				/*line quern.dev/algo/internal/template/reduce.go:103:150000*/ sum := in[at]
+				/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ for y := first + 1; y < last; y++ {
+					/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ if r.Halted() {
+						/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ r.Halt() /*line quern_gen.go:8584:1*/
 					}
-//line quern.dev/algo/internal/template/reduce.go:143:150000
-					at += width
-//line quern.dev/algo/internal/template/reduce.go:144:150000
-					t2 := sum
-//line quern.dev/algo/internal/template/reduce.go:144:150000
-					t3 := in[at]
-//line quern.dev/algo/internal/template/reduce.go:144:150000
-					result0 := longer(t2, t3)
-//line quern.dev/algo/internal/template/reduce.go:145:150000
-					sum = result0
-//line quern.dev/algo/internal/template/reduce.go:146:150000
+					/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ at += width
+					/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t2 := sum
+					/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t3 := in[at]
+					/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ result0 := longer(t2, t3)
+					/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ sum = result0 /*line quern_gen.go:8590:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:146:150000
-				out[(z*gridY+blockY)*width+t1] = sum
-//line quern.dev/algo/internal/template/reduce.go:147:150000
+				/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ out[(z*gridY+blockY)*width+t1] = sum /*line quern_gen.go:8592:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:148:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:149:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:150:150000
 }
 
-//line quern_gen.go:13862:1
 func quernHostLongerReduceSegments(r *host2.Run) {
 	group := host2.Value[int](r, 0)
 	empty := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -13891,103 +8627,63 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 		}
 		switch {
 		default:
-//line quern.dev/algo/internal/template/reduce.go:202:150000
-			if group == 1 {
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:204:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-						first3 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-						quernRow2LongerReduceSegments(r, vs, first3, results)
-//line quern.dev/algo/internal/template/reduce.go:207:150000
+			/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if group == 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ first3 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ quernRow2LongerReduceSegments(r, vs, first3, results) /*line quern_gen.go:8634:1*/
 					}
-//line quern.dev/algo/internal/template/reduce.go:208:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-				break
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+				/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ break /*line quern_gen.go:8637:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-			d = 1
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-			for ; d < 32; d *= 2 {
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:205:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:206:150000
+			/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ d = 1
+			/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ for ; d < 32; d *= 2 {
+				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ r.Halt() /*line quern_gen.go:8642:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-				t22 = d
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-						first4 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:210:150000
-						quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens)
-//line quern.dev/algo/internal/template/reduce.go:211:150000
+				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t22 = d
+				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ first4 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8648:1*/
 					}
-//line quern.dev/algo/internal/template/reduce.go:212:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:213:150000
-				host2.ShuffleDown(shuffleDowns2, givens, t22)
-//line quern.dev/algo/internal/template/reduce.go:214:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:215:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:216:150000
-						first5 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:217:150000
-						quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-//line quern.dev/algo/internal/template/reduce.go:218:150000
+				/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:177:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:178:150000*/ first5 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:179:150000*/ quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8655:1*/
 					}
-//line quern.dev/algo/internal/template/reduce.go:219:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:220:150000
-				host2.ShuffleDown(shuffleDowns3, givens2, t22)
-//line quern.dev/algo/internal/template/reduce.go:221:150000
-				start := 2*d - 1
-//line quern.dev/algo/internal/template/reduce.go:222:150000
-				for threadZ := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:223:150000
-					for threadY := range 1 {
-//line quern.dev/algo/internal/template/reduce.go:224:150000
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line quern.dev/algo/internal/template/reduce.go:225:150000
-						first6 := (threadZ*1 + threadY) * 256
-//line quern.dev/algo/internal/template/reduce.go:226:150000
-						quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-//line quern.dev/algo/internal/template/reduce.go:227:150000
+				/*line quern.dev/algo/internal/template/reduce.go:182:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:183:150000*/ start := 2*d - 1
+				/*line quern.dev/algo/internal/template/reduce.go:184:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8664:1*/
 					}
-//line quern.dev/algo/internal/template/reduce.go:228:150000
 				}
-//line quern.dev/algo/internal/template/reduce.go:229:150000
 			}
-//line quern.dev/algo/internal/template/reduce.go:230
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6LongerReduceSegments(r, vs, first7, results)
+			/*line quern.dev/algo/internal/template/reduce.go:192*/ for threadZ := range 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadY := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ first7 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ quernRow6LongerReduceSegments(r, vs, first7, results) /*line quern_gen.go:8671:1*/
 				}
 			}
 		}
-		for threadZ := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:199*/ for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
+				/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ first8 := (threadZ*1 + threadY) * 256
+				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty) /*line quern_gen.go:8679:1*/
 			}
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:13990:1
-func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firsts, lasts, counts []int, vs []kernel.Vec2[float32], base, group int, out []kernel.Vec2[float32], ends []int32, in []kernel.Vec2[float32]) {
+func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firsts []int, lasts []int, counts []int, vs []kernel.Vec2[float32], base int, group int, out []kernel.Vec2[float32], ends []int32, in []kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first:])
 	firstRow := (*[256]int)(firsts[first:])
 	lastRow := (*[256]int)(lasts[first:])
@@ -13996,110 +8692,65 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := (threadX + first) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:157:150000
-		segment := (base + threadX) / group
-//line quern.dev/algo/internal/template/reduce.go:159:150000
-		first2 := 0
-//line quern.dev/algo/internal/template/reduce.go:160:150000
-		last := 0
-//line quern.dev/algo/internal/template/reduce.go:160:150000
-		if segment < len(out) {
-//line quern.dev/algo/internal/template/reduce.go:161:150000
-			t1 := int(ends[segment])
-//line quern.dev/algo/internal/template/reduce.go:161:150000
-			t2 := int(ends[segment+1])
-//line quern.dev/algo/internal/template/reduce.go:162:150000
-			first2 = t1
-//line quern.dev/algo/internal/template/reduce.go:163:150000
-			last = t2
-//line quern.dev/algo/internal/template/reduce.go:164:150000
+		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ segment := (base + threadX) / group
+		/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:122:150000*/ last := 0
+		/*line quern.dev/algo/internal/template/reduce.go:122:150000*/ if segment < len(out) {
+			/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ t1 := int(ends[segment])
+			/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ t2 := int(ends[segment+1])
+			/*line quern.dev/algo/internal/template/reduce.go:124:150000*/ first2 = t1
+			/*line quern.dev/algo/internal/template/reduce.go:125:150000*/ last = t2 /*line quern_gen.go:8702:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:163:150000
-		sum := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:164:150000
-		if first2+lane < last {
-//line quern.dev/algo/internal/template/reduce.go:165:150000
-			sum = in[first2+lane]
-//line quern.dev/algo/internal/template/reduce.go:166:150000
-			for j := first2 + lane + group; j < last; j += group {
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/reduce.go:166:150000
-					r.Halt()
-//line quern.dev/algo/internal/template/reduce.go:167:150000
+		/*line quern.dev/algo/internal/template/reduce.go:125:150000*/ sum := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:126:150000*/ if first2+lane < last {
+			/*line quern.dev/algo/internal/template/reduce.go:127:150000*/ sum = in[first2+lane]
+			/*line quern.dev/algo/internal/template/reduce.go:128:150000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:128:150000*/ r.Halt() /*line quern_gen.go:8709:1*/
 				}
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-				t3 := sum
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-				t4 := in[j]
-//line quern.dev/algo/internal/template/reduce.go:167:150000
-				result0 := longer(t3, t4)
-//line quern.dev/algo/internal/template/reduce.go:168:150000
-				sum = result0
-//line quern.dev/algo/internal/template/reduce.go:169:150000
+				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ t3 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ t4 := in[j]
+				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ result0 := longer(t3, t4)
+				/*line quern.dev/algo/internal/template/reduce.go:130:150000*/ sum = result0 /*line quern_gen.go:8714:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:170:150000
 		}
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-		count := min(last-first2, group)
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-		v := sum
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-		segmentRow[threadX] = segment
-//line quern.dev/algo/internal/template/reduce.go:173:150000
-		firstRow[threadX] = first2
-//line quern.dev/algo/internal/template/reduce.go:174:150000
-		lastRow[threadX] = last
-//line quern.dev/algo/internal/template/reduce.go:175:150000
-		countRow[threadX] = count
-//line quern.dev/algo/internal/template/reduce.go:176:150000
-		vRow[threadX] = v
-//line quern.dev/algo/internal/template/reduce.go:177:150000
+		/*line quern.dev/algo/internal/template/reduce.go:132:150000*/ count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:133:150000*/ v := sum
+		/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ segmentRow[threadX] = segment
+		/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ firstRow[threadX] = first2
+		/*line quern.dev/algo/internal/template/reduce.go:136:150000*/ lastRow[threadX] = last
+		/*line quern.dev/algo/internal/template/reduce.go:137:150000*/ countRow[threadX] = count
+		/*line quern.dev/algo/internal/template/reduce.go:138:150000*/ vRow[threadX] = v /*line quern_gen.go:8723:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:178:150000
 }
 
 //go:noinline
-//line quern_gen.go:14064:1
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-//line quern.dev/algo/internal/template/reduce.go:203:150000
-	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:204:150000
+	/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8731:1*/
 }
 
 //go:noinline
-//line quern_gen.go:14074:1
-func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s, shuffleDowns []kernel.Vec2[float32], givens []float32) {
+func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		t12 := v
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		t32 := t12
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-		shuffleDown := kernel.Vec2[float32]{}
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-		given := t32.X
-//line quern.dev/algo/internal/template/reduce.go:210:150000
-		t3Row[threadX] = t32
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:212:150000
-		givenRow[threadX] = given
-//line quern.dev/algo/internal/template/reduce.go:213:150000
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t12 := v
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ t32 := t12
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDown := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ given := t32.X
+		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ t3Row[threadX] = t32
+		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ givenRow[threadX] = given /*line quern_gen.go:8748:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:14102:1
-func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
+func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
@@ -14108,22 +8759,15 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 		t32 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		shuffleDown.X = shuffleDown2
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		given2 := t32.Y
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-		givenRow2[threadX] = given2
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ given2 := t32.Y
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8765:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:211:150000
 }
 
 //go:noinline
-//line quern_gen.go:14126:1
-func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, group, start int) {
+func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, group int, start int) {
 	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
@@ -14135,44 +8779,28 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs, s
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := (threadX + first6) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:206:150000
-		shuffleDown.Y = shuffleDown3
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		other := shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:207:150000
-		if d < group && lane2+d < count && lane2&start == 0 {
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-			t6 := v
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-			t7 := other
-//line quern.dev/algo/internal/template/reduce.go:208:150000
-			result02 := longer(t6, t7)
-//line quern.dev/algo/internal/template/reduce.go:209:150000
-			v = result02
-//line quern.dev/algo/internal/template/reduce.go:210:150000
+		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if d < group && lane2+d < count && lane2&start == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ t6 := v
+			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ t7 := other
+			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ result02 := longer(t6, t7)
+			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v = result02 /*line quern_gen.go:8788:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-		vRow[threadX] = v
-//line quern.dev/algo/internal/template/reduce.go:212:150000
-		shuffleDownRow[threadX] = shuffleDown
-//line quern.dev/algo/internal/template/reduce.go:213:150000
+		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ vRow[threadX] = v
+		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8791:1*/
 	}
-//line quern.dev/algo/internal/template/reduce.go:214:150000
 }
 
 //go:noinline
-//line quern_gen.go:14165:1
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-//line quern.dev/algo/internal/template/reduce.go:211:150000
-	copy(resultRow[:], vRow[:])
-//line quern.dev/algo/internal/template/reduce.go:212:150000
+	/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8799:1*/
 }
 
 //go:noinline
-//line quern_gen.go:14175:1
-func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, firsts, lasts []int, results, out []kernel.Vec2[float32], group int, empty kernel.Vec2[float32]) {
+func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, firsts []int, lasts []int, results []kernel.Vec2[float32], out []kernel.Vec2[float32], group int, empty kernel.Vec2[float32]) {
 	segmentRow := (*[256]int)(segments[first8:])
 	firstRow := (*[256]int)(firsts[first8:])
 	lastRow := (*[256]int)(lasts[first8:])
@@ -14184,26 +8812,16 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := (threadX + first8) & 31 & (group - 1)
-//line quern.dev/algo/internal/template/reduce.go:170:150000
-		sum2 := result
-//line quern.dev/algo/internal/template/reduce.go:171:150000
-		if segment < len(out) && lane == 0 {
-//line quern.dev/algo/internal/template/reduce.go:172:150000
-			if first2 >= last {
-//line quern.dev/algo/internal/template/reduce.go:173:150000
-				sum2 = empty
-//line quern.dev/algo/internal/template/reduce.go:174:150000
+		/*line quern.dev/algo/internal/template/reduce.go:132:150000*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:133:150000*/ if segment < len(out) && lane == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ if first2 >= last {
+				/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ sum2 = empty /*line quern_gen.go:8818:1*/
 			}
-//line quern.dev/algo/internal/template/reduce.go:175:150000
-			out[segment] = sum2
-//line quern.dev/algo/internal/template/reduce.go:176:150000
+			/*line quern.dev/algo/internal/template/reduce.go:137:150000*/ out[segment] = sum2 /*line quern_gen.go:8820:1*/
 		}
-//line quern.dev/algo/internal/template/reduce.go:177:150000
 	}
-//line quern.dev/algo/internal/template/reduce.go:178:150000
 }
 
-//line quern_gen.go:14207:1
 func quernHostLongerRunScanParts(r *host2.Run) {
 	launch := host2.Value[int](r, 0)
 	part := host2.Value[int](r, 1)
@@ -14233,7 +8851,7 @@ func quernHostLongerRunScanParts(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, counts []uint32, sums []kernel.Vec2[float32], part int, in []kernel.Vec2[float32], heads []uint8, value, reduce bool, out []kernel.Vec2[float32], exclusive bool, first kernel.Vec2[float32], width int) {
+func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, counts []uint32, sums []kernel.Vec2[float32], part int, in []kernel.Vec2[float32], heads []uint8, value bool, reduce bool, out []kernel.Vec2[float32], exclusive bool, first kernel.Vec2[float32], width int) {
 	count := width
 	if 0 < len(counts) && 0 < len(sums) && base >= 0 && count <= len(counts)-base && count <= len(sums)-base {
 		row := counts[base:][:count]
@@ -14244,10 +8862,9 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-//line quern.dev/algo/internal/template/runs.go:295
-				if launch == 1 {
-					if same || p > 0 {
-						break
+				/*line quern.dev/algo/internal/template/runs.go:228:160000*/ if launch == 1 {
+					/*line quern.dev/algo/internal/template/runs.go:229:160000*/ if same || p > 0 {
+						/*line quern.dev/algo/internal/template/runs.go:230*/ break
 					}
 					all := struct {
 						N uint32
@@ -14260,37 +8877,24 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							V kernel.Vec2[float32]
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-//line quern.dev/algo/internal/template/runs.go:303
-						_ = counts[t2]
+						/*line quern.dev/algo/internal/template/runs.go:236*/ _ = counts[t2]
 						t4 := i
-//line quern.dev/algo/internal/template/runs.go:303
-						_ = sums[t4]
+						/*line quern.dev/algo/internal/template/runs.go:236*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-//line quern.dev/algo/internal/template/runs.go:303
-						counts[t2] = t5
-//line quern.dev/algo/internal/template/runs.go:303
-						sums[t4] = t6
+						/*line quern.dev/algo/internal/template/runs.go:236*/ counts[t2] = t5
+						/*line quern.dev/algo/internal/template/runs.go:236*/ sums[t4] = t6
 						a := all
 						b := own
-//line quern.dev/algo/internal/template/runs.go:221:160000
-						if b.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:222:160000
-							t1 := a.V
-//line quern.dev/algo/internal/template/runs.go:223:160000
-							t22 := b.V
-//line quern.dev/algo/internal/template/runs.go:222:160000
-							result0 := longer(t1, t22)
-//line quern.dev/algo/internal/template/runs.go:223:160000
-							b.V = result0
-//line quern.dev/algo/internal/template/runs.go:224:160000
+						/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b.N == 0 {
+							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t1 := a.V
+							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t22 := b.V
+							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result0 := longer(t1, t22)
+							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b.V = result0 /*line quern_gen.go:8893:1*/
 						}
-//line quern.dev/algo/internal/template/runs.go:224:160000
-						b.N += a.N
-//line quern.dev/algo/internal/template/runs.go:225:160000
-						result := b
-//line quern.dev/algo/internal/template/runs.go:304
-						all = result
+						/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b.N += a.N
+						/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result := b
+						/*line quern.dev/algo/internal/template/runs.go:237*/ all = result
 					}
 					break
 				}
@@ -14314,45 +8918,30 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 					}{N: uint32(heads[at]), V: in[at]}
 					at++
 				}
-//line quern.dev/algo/internal/template/runs.go:320
-				for ; at < last; at += 4096 {
+				/*line quern.dev/algo/internal/template/runs.go:253*/ for ; at < last; at += 4096 {
 					if r.Halted() {
-//line quern.dev/algo/internal/template/runs.go:320
-						r.Halt()
+						/*line quern.dev/algo/internal/template/runs.go:253*/ r.Halt()
 					}
-//line quern.dev/algo/internal/template/runs.go:321
-					t7 := min(last-at, 4096)
+					/*line quern.dev/algo/internal/template/runs.go:254*/ t7 := min(last-at, 4096)
 					for k := 0; k < t7; k++ {
-//line quern.dev/algo/internal/template/runs.go:322
-						i2 := at + k
+						/*line quern.dev/algo/internal/template/runs.go:255*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-//line quern.dev/algo/internal/template/runs.go:325
-						b2 := struct {
+						/*line quern.dev/algo/internal/template/runs.go:258*/ b2 := struct {
 							N uint32
 							V kernel.Vec2[float32]
 						}{N: h, V: in[i2]}
-//line quern.dev/algo/internal/template/runs.go:221:160000
-						if b2.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:222:160000
-							t12 := a2.V
-//line quern.dev/algo/internal/template/runs.go:223:160000
-							t23 := b2.V
-//line quern.dev/algo/internal/template/runs.go:222:160000
-							result02 := longer(t12, t23)
-//line quern.dev/algo/internal/template/runs.go:223:160000
-							b2.V = result02
-//line quern.dev/algo/internal/template/runs.go:224:160000
+						/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b2.N == 0 {
+							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t12 := a2.V
+							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t23 := b2.V
+							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result02 := longer(t12, t23)
+							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b2.V = result02 /*line quern_gen.go:8939:1*/
 						}
-//line quern.dev/algo/internal/template/runs.go:224:160000
-						b2.N += a2.N
-//line quern.dev/algo/internal/template/runs.go:225:160000
-						result2 := b2
-//line quern.dev/algo/internal/template/runs.go:325
-						so = result2
-//line quern.dev/algo/internal/template/runs.go:327
-						if value {
+						/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b2.N += a2.N
+						/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result2 := b2
+						/*line quern.dev/algo/internal/template/runs.go:258*/ so = result2
+						/*line quern.dev/algo/internal/template/runs.go:260*/ if value {
 							if reduce {
 								if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
@@ -14363,19 +8952,15 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 								out[i2] = first
 							} else {
 								t9 := prior
-//line quern.dev/algo/internal/template/runs.go:337
-								result03 := longer(first, t9)
-//line quern.dev/algo/internal/template/runs.go:337
-								out[i2] = result03
+								/*line quern.dev/algo/internal/template/runs.go:270*/ result03 := longer(first, t9)
+								/*line quern.dev/algo/internal/template/runs.go:270*/ out[i2] = result03
 							}
 						}
 					}
 				}
-//line quern.dev/algo/internal/template/runs.go:341
-				if launch == 0 {
+				/*line quern.dev/algo/internal/template/runs.go:274*/ if launch == 0 {
 					_ = row[threadX]
-//line quern.dev/algo/internal/template/runs.go:342
-					_ = row2[threadX]
+					/*line quern.dev/algo/internal/template/runs.go:275*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -14391,10 +8976,9 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 		last := min((p+1)*part, len(in))
 		switch {
 		default:
-//line quern.dev/algo/internal/template/runs.go:295
-			if launch == 1 {
-				if same || p > 0 {
-					break
+			/*line quern.dev/algo/internal/template/runs.go:228:160000*/ if launch == 1 {
+				/*line quern.dev/algo/internal/template/runs.go:229:160000*/ if same || p > 0 {
+					/*line quern.dev/algo/internal/template/runs.go:230*/ break
 				}
 				all := struct {
 					N uint32
@@ -14407,37 +8991,24 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 						V kernel.Vec2[float32]
 					}{N: counts[i], V: sums[i]}
 					t2 := i
-//line quern.dev/algo/internal/template/runs.go:303
-					_ = counts[t2]
+					/*line quern.dev/algo/internal/template/runs.go:236*/ _ = counts[t2]
 					t4 := i
-//line quern.dev/algo/internal/template/runs.go:303
-					_ = sums[t4]
+					/*line quern.dev/algo/internal/template/runs.go:236*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-//line quern.dev/algo/internal/template/runs.go:303
-					counts[t2] = t5
-//line quern.dev/algo/internal/template/runs.go:303
-					sums[t4] = t6
+					/*line quern.dev/algo/internal/template/runs.go:236*/ counts[t2] = t5
+					/*line quern.dev/algo/internal/template/runs.go:236*/ sums[t4] = t6
 					a := all
 					b := own
-//line quern.dev/algo/internal/template/runs.go:221:160000
-					if b.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:222:160000
-						t1 := a.V
-//line quern.dev/algo/internal/template/runs.go:223:160000
-						t22 := b.V
-//line quern.dev/algo/internal/template/runs.go:222:160000
-						result0 := longer(t1, t22)
-//line quern.dev/algo/internal/template/runs.go:223:160000
-						b.V = result0
-//line quern.dev/algo/internal/template/runs.go:224:160000
+					/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b.N == 0 {
+						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t1 := a.V
+						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t22 := b.V
+						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result0 := longer(t1, t22)
+						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b.V = result0 /*line quern_gen.go:9007:1*/
 					}
-//line quern.dev/algo/internal/template/runs.go:224:160000
-					b.N += a.N
-//line quern.dev/algo/internal/template/runs.go:225:160000
-					result := b
-//line quern.dev/algo/internal/template/runs.go:304
-					all = result
+					/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b.N += a.N
+					/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result := b
+					/*line quern.dev/algo/internal/template/runs.go:237*/ all = result
 				}
 				break
 			}
@@ -14461,45 +9032,30 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				}{N: uint32(heads[at]), V: in[at]}
 				at++
 			}
-//line quern.dev/algo/internal/template/runs.go:320
-			for ; at < last; at += 4096 {
+			/*line quern.dev/algo/internal/template/runs.go:253*/ for ; at < last; at += 4096 {
 				if r.Halted() {
-//line quern.dev/algo/internal/template/runs.go:320
-					r.Halt()
+					/*line quern.dev/algo/internal/template/runs.go:253*/ r.Halt()
 				}
-//line quern.dev/algo/internal/template/runs.go:321
-				t7 := min(last-at, 4096)
+				/*line quern.dev/algo/internal/template/runs.go:254*/ t7 := min(last-at, 4096)
 				for k := 0; k < t7; k++ {
-//line quern.dev/algo/internal/template/runs.go:322
-					i2 := at + k
+					/*line quern.dev/algo/internal/template/runs.go:255*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-//line quern.dev/algo/internal/template/runs.go:325
-					b2 := struct {
+					/*line quern.dev/algo/internal/template/runs.go:258*/ b2 := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: h, V: in[i2]}
-//line quern.dev/algo/internal/template/runs.go:221:160000
-					if b2.N == 0 {
-//line quern.dev/algo/internal/template/runs.go:222:160000
-						t12 := a2.V
-//line quern.dev/algo/internal/template/runs.go:223:160000
-						t23 := b2.V
-//line quern.dev/algo/internal/template/runs.go:222:160000
-						result02 := longer(t12, t23)
-//line quern.dev/algo/internal/template/runs.go:223:160000
-						b2.V = result02
-//line quern.dev/algo/internal/template/runs.go:224:160000
+					/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b2.N == 0 {
+						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t12 := a2.V
+						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t23 := b2.V
+						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result02 := longer(t12, t23)
+						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b2.V = result02 /*line quern_gen.go:9053:1*/
 					}
-//line quern.dev/algo/internal/template/runs.go:224:160000
-					b2.N += a2.N
-//line quern.dev/algo/internal/template/runs.go:225:160000
-					result2 := b2
-//line quern.dev/algo/internal/template/runs.go:325
-					so = result2
-//line quern.dev/algo/internal/template/runs.go:327
-					if value {
+					/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b2.N += a2.N
+					/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result2 := b2
+					/*line quern.dev/algo/internal/template/runs.go:258*/ so = result2
+					/*line quern.dev/algo/internal/template/runs.go:260*/ if value {
 						if reduce {
 							if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
@@ -14510,31 +9066,24 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							out[i2] = first
 						} else {
 							t9 := prior
-//line quern.dev/algo/internal/template/runs.go:337
-							result03 := longer(first, t9)
-//line quern.dev/algo/internal/template/runs.go:337
-							out[i2] = result03
+							/*line quern.dev/algo/internal/template/runs.go:270*/ result03 := longer(first, t9)
+							/*line quern.dev/algo/internal/template/runs.go:270*/ out[i2] = result03
 						}
 					}
 				}
 			}
-//line quern.dev/algo/internal/template/runs.go:341
-			if launch == 0 {
+			/*line quern.dev/algo/internal/template/runs.go:274*/ if launch == 0 {
 				_ = counts[p]
-//line quern.dev/algo/internal/template/runs.go:342
-				_ = sums[p]
+				/*line quern.dev/algo/internal/template/runs.go:275*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-//line quern.dev/algo/internal/template/runs.go:342
-				counts[p] = t15
-//line quern.dev/algo/internal/template/runs.go:342
-				sums[p] = t16
+				/*line quern.dev/algo/internal/template/runs.go:275*/ counts[p] = t15
+				/*line quern.dev/algo/internal/template/runs.go:275*/ sums[p] = t16
 			}
 		}
-	}
+	} /*line quern_gen.go:9084:1*/
 }
 
-//line quern_gen.go:14538:1
 func quernHostLongerTotalParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
@@ -14558,7 +9107,7 @@ func quernHostLongerTotalParts(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []kernel.Vec2[float32], size2, size3, width int) {
+func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []kernel.Vec2[float32], before []kernel.Vec2[float32], size2 int, size3 int, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -14572,166 +9121,86 @@ func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []
 	block:
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:231:170000
-			if at+size <= len(in) && p+4 < len(before) {
-//line quern.dev/algo/internal/template/scan.go:232:170000
-				t3 := in[at:t2]
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				t5 := at + size2
-//line quern.dev/algo/internal/template/scan.go:232:170000
-				t6 := in[t4:t5]
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				t7 := at + size2
-//line quern.dev/algo/internal/template/scan.go:234:170000
-				t8 := at + size3
-//line quern.dev/algo/internal/template/scan.go:232:170000
-				t9 := in[t7:t8]
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				t10 := at + size3
-//line quern.dev/algo/internal/template/scan.go:234:170000
-				t11 := at + size
-//line quern.dev/algo/internal/template/scan.go:232:170000
-				t12 := in[t10:t11]
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				a := t3
-//line quern.dev/algo/internal/template/scan.go:234:170000
-				b := t6
-//line quern.dev/algo/internal/template/scan.go:235:170000
-				c := t9
-//line quern.dev/algo/internal/template/scan.go:236:170000
-				d := t12
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				t13 := a[0]
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				t14 := b[0]
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				t15 := c[0]
-//line quern.dev/algo/internal/template/scan.go:233:170000
-				t16 := d[0]
-//line quern.dev/algo/internal/template/scan.go:234:170000
-				sa := t13
-//line quern.dev/algo/internal/template/scan.go:235:170000
-				sb := t14
-//line quern.dev/algo/internal/template/scan.go:236:170000
-				sc := t15
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				sd := t16
-//line quern.dev/algo/internal/template/scan.go:234:170000
-				for i := 1; i < part; i++ {
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					t17 := sa
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					t18 := a[i]
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					result0 := longer(t17, t18)
-//line quern.dev/algo/internal/template/scan.go:236:170000
-					t20 := result0
-//line quern.dev/algo/internal/template/scan.go:237:170000
-					t21 := sb
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					t22 := b[i]
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					result02 := longer(t21, t22)
-//line quern.dev/algo/internal/template/scan.go:236:170000
-					t24 := result02
-//line quern.dev/algo/internal/template/scan.go:237:170000
-					t25 := sc
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					t26 := c[i]
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					result03 := longer(t25, t26)
-//line quern.dev/algo/internal/template/scan.go:236:170000
-					t28 := result03
-//line quern.dev/algo/internal/template/scan.go:237:170000
-					t29 := sd
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					t30 := d[i]
-//line quern.dev/algo/internal/template/scan.go:235:170000
-					result04 := longer(t29, t30)
-//line quern.dev/algo/internal/template/scan.go:236:170000
-					t32 := result04
-//line quern.dev/algo/internal/template/scan.go:237:170000
-					sa = t20
-//line quern.dev/algo/internal/template/scan.go:238:170000
-					sb = t24
-//line quern.dev/algo/internal/template/scan.go:239:170000
-					sc = t28
-//line quern.dev/algo/internal/template/scan.go:240:170000
-					sd = t32
-//line quern.dev/algo/internal/template/scan.go:241:170000
+			/*line quern.dev/algo/internal/template/scan.go:243:170000*/ if at+size <= len(in) && p+4 < len(before) {
+				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t3 := in[at:t2]
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t7 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t10 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ a := t3
+				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ b := t6
+				/*line quern.dev/algo/internal/template/scan.go:247:170000*/ c := t9
+				/*line quern.dev/algo/internal/template/scan.go:248:170000*/ d := t12
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t13 := a[0]
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t14 := b[0]
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t15 := c[0]
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t16 := d[0]
+				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ sa := t13
+				/*line quern.dev/algo/internal/template/scan.go:247:170000*/ sb := t14
+				/*line quern.dev/algo/internal/template/scan.go:248:170000*/ sc := t15
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ sd := t16
+				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ for i := 1; i < part; i++ {
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t17 := sa
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t18 := a[i]
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result0 := longer(t17, t18)
+					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t20 := result0
+					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ t21 := sb
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t22 := b[i]
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result02 := longer(t21, t22)
+					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t24 := result02
+					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ t25 := sc
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t26 := c[i]
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result03 := longer(t25, t26)
+					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t28 := result03
+					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ t29 := sd
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t30 := d[i]
+					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result04 := longer(t29, t30)
+					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t32 := result04
+					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ sa = t20
+					/*line quern.dev/algo/internal/template/scan.go:250:170000*/ sb = t24
+					/*line quern.dev/algo/internal/template/scan.go:251:170000*/ sc = t28
+					/*line quern.dev/algo/internal/template/scan.go:252:170000*/ sd = t32 /*line quern_gen.go:9166:1*/
 				}
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				_ = before[t34]
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				_ = before[t36]
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				_ = before[t38]
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				_ = before[t40]
-//line quern.dev/algo/internal/template/scan.go:238:170000
-				t41 := sa
-//line quern.dev/algo/internal/template/scan.go:239:170000
-				t42 := sb
-//line quern.dev/algo/internal/template/scan.go:240:170000
-				t43 := sc
-//line quern.dev/algo/internal/template/scan.go:241:170000
-				t44 := sd
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				before[t34] = t41
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				before[t36] = t42
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				before[t38] = t43
-//line quern.dev/algo/internal/template/scan.go:237:170000
-				before[t40] = t44
-//line quern.dev/algo/internal/template/scan.go:238:170000
-				break
-//line quern.dev/algo/internal/template/scan.go:239:170000
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t34]
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t36]
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t38]
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t40]
+				/*line quern.dev/algo/internal/template/scan.go:250:170000*/ t41 := sa
+				/*line quern.dev/algo/internal/template/scan.go:251:170000*/ t42 := sb
+				/*line quern.dev/algo/internal/template/scan.go:252:170000*/ t43 := sc
+				/*line quern.dev/algo/internal/template/scan.go:253:170000*/ t44 := sd
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t34] = t41
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t36] = t42
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t38] = t43
+				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t40] = t44
+				/*line quern.dev/algo/internal/template/scan.go:250:170000*/ break /*line quern_gen.go:9180:1*/
 			}
-//line quern.dev/algo/internal/template/scan.go:240:170000
-			for k := 0; k < 4; k++ {
-//line quern.dev/algo/internal/template/scan.go:241:170000
-				if r.Halted() {
-//line quern.dev/algo/internal/template/scan.go:240:170000
-					r.Halt()
-//line quern.dev/algo/internal/template/scan.go:241:170000
+			/*line quern.dev/algo/internal/template/scan.go:252:170000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:253:170000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:252:170000*/ r.Halt() /*line quern_gen.go:9184:1*/
 				}
-//line quern.dev/algo/internal/template/scan.go:241:170000
-				at2 := (p + k) * part
-//line quern.dev/algo/internal/template/scan.go:242:170000
-				if at2 >= len(in) || p+k+1 >= len(before) {
-//line quern.dev/algo/internal/template/scan.go:243:170000
-					break block
-//line quern.dev/algo/internal/template/scan.go:244:170000
+				/*line quern.dev/algo/internal/template/scan.go:253:170000*/ at2 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:254:170000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:255:170000*/ break block /*line quern_gen.go:9188:1*/
 				}
-//line quern.dev/algo/internal/template/scan.go:245:170000
-				last := min(at2+part, len(in))
-//line quern.dev/algo/internal/template/scan.go:246:170000
-				sum := in[at2]
-//line quern.dev/algo/internal/template/scan.go:247:170000
-				for i2 := at2 + 1; i2 < last; i2++ {
-//line quern.dev/algo/internal/template/scan.go:248:170000
-					t45 := sum
-//line quern.dev/algo/internal/template/scan.go:248:170000
-					t46 := in[i2]
-//line quern.dev/algo/internal/template/scan.go:248:170000
-					result05 := longer(t45, t46)
-//line quern.dev/algo/internal/template/scan.go:249:170000
-					sum = result05
-//line quern.dev/algo/internal/template/scan.go:250:170000
+				/*line quern.dev/algo/internal/template/scan.go:257:170000*/ last := min(at2+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:258:170000*/ sum := in[at2]
+				/*line quern.dev/algo/internal/template/scan.go:259:170000*/ for i2 := at2 + 1; i2 < last; i2++ {
+					/*line quern.dev/algo/internal/template/scan.go:260:170000*/ t45 := sum
+					/*line quern.dev/algo/internal/template/scan.go:260:170000*/ t46 := in[i2]
+					/*line quern.dev/algo/internal/template/scan.go:260:170000*/ result05 := longer(t45, t46)
+					/*line quern.dev/algo/internal/template/scan.go:261:170000*/ sum = result05 /*line quern_gen.go:9196:1*/
 				}
-//line quern.dev/algo/internal/template/scan.go:250:170000
-				before[p+k+1] = sum
-//line quern.dev/algo/internal/template/scan.go:251:170000
+				/*line quern.dev/algo/internal/template/scan.go:262:170000*/ before[p+k+1] = sum /*line quern_gen.go:9198:1*/
 			}
-//line quern.dev/algo/internal/template/scan.go:252:170000
 		}
-//line quern.dev/algo/internal/template/scan.go:253:170000
 	}
-//line quern.dev/algo/internal/template/scan.go:254
 }
 
-//line quern_gen.go:14735:1
 func quernHostLongerPrefixParts(r *host2.Run) {
 	start := host2.Value[bool](r, 0)
 	first := host2.Value[kernel.Vec2[float32]](r, 1)
@@ -14757,35 +9226,28 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:259
-			if base+threadX > 0 || len(before) < 2 {
-				break
+			/*line quern.dev/algo/internal/template/scan.go:271:170000*/ if base+threadX > 0 || len(before) < 2 {
+				/*line quern.dev/algo/internal/template/scan.go:272:170000*/ break /*line quern_gen.go:9230:1*/
 			}
-			sum := before[1]
-			if start {
-				before[0] = first
-				t2 := sum
-//line quern.dev/algo/internal/template/scan.go:265
-				result0 := longer(first, t2)
-				sum = result0
-//line quern.dev/algo/internal/template/scan.go:266
-				before[1] = sum
+			/*line quern.dev/algo/internal/template/scan.go:274:170000*/ sum := before[1]
+			/*line quern.dev/algo/internal/template/scan.go:275:170000*/ if start {
+				/*line quern.dev/algo/internal/template/scan.go:276:170000*/ before[0] = first
+				/*line quern.dev/algo/internal/template/scan.go:277:170000*/ t2 := sum
+				/*line quern.dev/algo/internal/template/scan.go:277:170000*/ result0 := longer(first, t2)
+				/*line quern.dev/algo/internal/template/scan.go:278:170000*/ sum = result0
+				/*line quern.dev/algo/internal/template/scan.go:278:170000*/ before[1] = sum /*line quern_gen.go:9238:1*/
 			}
-			for i := 2; i < len(before); i++ {
-				t4 := sum
-//line quern.dev/algo/internal/template/scan.go:269
-				t5 := before[i]
-//line quern.dev/algo/internal/template/scan.go:269
-				result02 := longer(t4, t5)
-				sum = result02
-//line quern.dev/algo/internal/template/scan.go:270
-				before[i] = sum
+			/*line quern.dev/algo/internal/template/scan.go:280:170000*/ for i := 2; i < len(before); i++ {
+				/*line quern.dev/algo/internal/template/scan.go:281:170000*/ t4 := sum
+				/*line quern.dev/algo/internal/template/scan.go:281:170000*/ t5 := before[i]
+				/*line quern.dev/algo/internal/template/scan.go:281:170000*/ result02 := longer(t4, t5)
+				/*line quern.dev/algo/internal/template/scan.go:282:170000*/ sum = result02
+				/*line quern.dev/algo/internal/template/scan.go:282:170000*/ before[i] = sum /*line quern_gen.go:9245:1*/
 			}
 		}
 	}
 }
 
-//line quern_gen.go:14789:1
 func quernHostLongerScanParts(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)
@@ -14812,7 +9274,7 @@ func quernHostLongerScanParts(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, out []kernel.Vec2[float32], start bool, size2, size3 int, exclusive bool, width int) {
+func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []kernel.Vec2[float32], before []kernel.Vec2[float32], out []kernel.Vec2[float32], start bool, size2 int, size3 int, exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -14824,115 +9286,86 @@ func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, ou
 	block:
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:279
-			if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+			/*line quern.dev/algo/internal/template/scan.go:291*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-//line quern.dev/algo/internal/template/scan.go:280
-				t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:292*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-//line quern.dev/algo/internal/template/scan.go:280
-				t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:292*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-//line quern.dev/algo/internal/template/scan.go:280
-				t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:292*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-//line quern.dev/algo/internal/template/scan.go:281
-				t15 := out[at:t14]
+				/*line quern.dev/algo/internal/template/scan.go:293*/ t15 := out[at:t14]
 				t17 := at + size2
-//line quern.dev/algo/internal/template/scan.go:281
-				t18 := out[t16:t17]
+				/*line quern.dev/algo/internal/template/scan.go:293*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-//line quern.dev/algo/internal/template/scan.go:281
-				t21 := out[t19:t20]
+				/*line quern.dev/algo/internal/template/scan.go:293*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-//line quern.dev/algo/internal/template/scan.go:281
-				t24 := out[t22:t23]
+				/*line quern.dev/algo/internal/template/scan.go:293*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-//line quern.dev/algo/internal/template/scan.go:282
-				t25 := before[p]
-//line quern.dev/algo/internal/template/scan.go:282
-				t26 := before[p+1]
-//line quern.dev/algo/internal/template/scan.go:282
-				t27 := before[p+2]
-//line quern.dev/algo/internal/template/scan.go:282
-				t28 := before[p+3]
+				/*line quern.dev/algo/internal/template/scan.go:294*/ t25 := before[p]
+				/*line quern.dev/algo/internal/template/scan.go:294*/ t26 := before[p+1]
+				/*line quern.dev/algo/internal/template/scan.go:294*/ t27 := before[p+2]
+				/*line quern.dev/algo/internal/template/scan.go:294*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-//line quern.dev/algo/internal/template/scan.go:283
-				if exclusive {
+				/*line quern.dev/algo/internal/template/scan.go:295*/ if exclusive {
 					for i := 0; i < part; i++ {
 						t30 := a[i]
-//line quern.dev/algo/internal/template/scan.go:285
-						t31 := b[i]
-//line quern.dev/algo/internal/template/scan.go:285
-						t32 := c[i]
-//line quern.dev/algo/internal/template/scan.go:285
-						t33 := d[i]
+						/*line quern.dev/algo/internal/template/scan.go:297*/ t31 := b[i]
+						/*line quern.dev/algo/internal/template/scan.go:297*/ t32 := c[i]
+						/*line quern.dev/algo/internal/template/scan.go:297*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-//line quern.dev/algo/internal/template/scan.go:286
-						t34 := u
+						/*line quern.dev/algo/internal/template/scan.go:298*/ t34 := u
 						t35 := i
-//line quern.dev/algo/internal/template/scan.go:286
-						_ = t34[t35]
+						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-//line quern.dev/algo/internal/template/scan.go:286
-						_ = t36[t37]
+						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-//line quern.dev/algo/internal/template/scan.go:286
-						_ = t38[t39]
+						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-//line quern.dev/algo/internal/template/scan.go:286
-						_ = t40[t41]
+						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-//line quern.dev/algo/internal/template/scan.go:286
-						t34[t35] = t42
-//line quern.dev/algo/internal/template/scan.go:286
-						t36[t37] = t43
-//line quern.dev/algo/internal/template/scan.go:286
-						t38[t39] = t44
-//line quern.dev/algo/internal/template/scan.go:286
-						t40[t41] = t45
+						/*line quern.dev/algo/internal/template/scan.go:298*/ t34[t35] = t42
+						/*line quern.dev/algo/internal/template/scan.go:298*/ t36[t37] = t43
+						/*line quern.dev/algo/internal/template/scan.go:298*/ t38[t39] = t44
+						/*line quern.dev/algo/internal/template/scan.go:298*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-//line quern.dev/algo/internal/template/scan.go:287
-						result0 := longer(t46, t47)
+						/*line quern.dev/algo/internal/template/scan.go:299*/ result0 := longer(t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-//line quern.dev/algo/internal/template/scan.go:287
-						result02 := longer(t50, t51)
+						/*line quern.dev/algo/internal/template/scan.go:299*/ result02 := longer(t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-//line quern.dev/algo/internal/template/scan.go:287
-						result03 := longer(t54, t55)
+						/*line quern.dev/algo/internal/template/scan.go:299*/ result03 := longer(t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-//line quern.dev/algo/internal/template/scan.go:287
-						result04 := longer(t58, t59)
+						/*line quern.dev/algo/internal/template/scan.go:299*/ result04 := longer(t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
@@ -14940,147 +9373,84 @@ func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, ou
 						sd = t61
 					}
 					break
-//line quern.dev/algo/internal/template/scan.go:295:170000
 				}
-//line quern.dev/algo/internal/template/scan.go:291
-				for i2 := 0; i2 < part; i2++ {
+				/*line quern.dev/algo/internal/template/scan.go:303*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-//line quern.dev/algo/internal/template/scan.go:292
-					t64 := a[i2]
-//line quern.dev/algo/internal/template/scan.go:292
-					result05 := longer(t63, t64)
+					/*line quern.dev/algo/internal/template/scan.go:304*/ t64 := a[i2]
+					/*line quern.dev/algo/internal/template/scan.go:304*/ result05 := longer(t63, t64)
 					t66 := result05
 					t67 := sb
-//line quern.dev/algo/internal/template/scan.go:292
-					t68 := b[i2]
-//line quern.dev/algo/internal/template/scan.go:292
-					result06 := longer(t67, t68)
+					/*line quern.dev/algo/internal/template/scan.go:304*/ t68 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:304*/ result06 := longer(t67, t68)
 					t70 := result06
 					t71 := sc
-//line quern.dev/algo/internal/template/scan.go:292
-					t72 := c[i2]
-//line quern.dev/algo/internal/template/scan.go:292
-					result07 := longer(t71, t72)
+					/*line quern.dev/algo/internal/template/scan.go:304*/ t72 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:304*/ result07 := longer(t71, t72)
 					t74 := result07
 					t75 := sd
-//line quern.dev/algo/internal/template/scan.go:292
-					t76 := d[i2]
-//line quern.dev/algo/internal/template/scan.go:292
-					result08 := longer(t75, t76)
+					/*line quern.dev/algo/internal/template/scan.go:304*/ t76 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:304*/ result08 := longer(t75, t76)
 					t78 := result08
 					sa = t66
-//line quern.dev/algo/internal/template/scan.go:295:170000
 					sb = t70
-//line quern.dev/algo/internal/template/scan.go:296:170000
 					sc = t74
-//line quern.dev/algo/internal/template/scan.go:297:170000
 					sd = t78
-//line quern.dev/algo/internal/template/scan.go:293
-					t79 := u
+					/*line quern.dev/algo/internal/template/scan.go:305*/ t79 := u
 					t80 := i2
-//line quern.dev/algo/internal/template/scan.go:293
-					_ = t79[t80]
+					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t79[t80]
 					t81 := v
-//line quern.dev/algo/internal/template/scan.go:295:170000
 					t82 := i2
-//line quern.dev/algo/internal/template/scan.go:293
-					_ = t81[t82]
+					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t81[t82]
 					t83 := w
-//line quern.dev/algo/internal/template/scan.go:295:170000
 					t84 := i2
-//line quern.dev/algo/internal/template/scan.go:293
-					_ = t83[t84]
+					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t83[t84]
 					t85 := x
-//line quern.dev/algo/internal/template/scan.go:295:170000
 					t86 := i2
-//line quern.dev/algo/internal/template/scan.go:293
-					_ = t85[t86]
+					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t85[t86]
 					t87 := sa
-//line quern.dev/algo/internal/template/scan.go:295:170000
 					t88 := sb
-//line quern.dev/algo/internal/template/scan.go:296:170000
 					t89 := sc
-//line quern.dev/algo/internal/template/scan.go:297:170000
 					t90 := sd
-//line quern.dev/algo/internal/template/scan.go:293
-					t79[t80] = t87
-//line quern.dev/algo/internal/template/scan.go:293
-					t81[t82] = t88
-//line quern.dev/algo/internal/template/scan.go:293
-					t83[t84] = t89
-//line quern.dev/algo/internal/template/scan.go:293
-					t85[t86] = t90
+					/*line quern.dev/algo/internal/template/scan.go:305*/ t79[t80] = t87
+					/*line quern.dev/algo/internal/template/scan.go:305*/ t81[t82] = t88
+					/*line quern.dev/algo/internal/template/scan.go:305*/ t83[t84] = t89
+					/*line quern.dev/algo/internal/template/scan.go:305*/ t85[t86] = t90
 				}
-//line quern.dev/algo/internal/template/scan.go:295:170000
 				break
-//line quern.dev/algo/internal/template/scan.go:296:170000
 			}
-//line quern.dev/algo/internal/template/scan.go:297:170000
 			for k := 0; k < 4; k++ {
-//line quern.dev/algo/internal/template/scan.go:298:170000
 				if r.Halted() {
-//line quern.dev/algo/internal/template/scan.go:297:170000
-					r.Halt()
-//line quern.dev/algo/internal/template/scan.go:298:170000
+					/*line quern.dev/algo/internal/template/scan.go:309*/ r.Halt()
 				}
-//line quern.dev/algo/internal/template/scan.go:298:170000
-				i3 := (p + k) * part
-//line quern.dev/algo/internal/template/scan.go:299:170000
+				/*line quern.dev/algo/internal/template/scan.go:310*/ i3 := (p + k) * part
 				if i3 >= len(in) || p+k >= len(before) {
-//line quern.dev/algo/internal/template/scan.go:300:170000
 					break block
-//line quern.dev/algo/internal/template/scan.go:301:170000
 				}
-//line quern.dev/algo/internal/template/scan.go:302:170000
 				last := min(i3+part, len(in))
-//line quern.dev/algo/internal/template/scan.go:303:170000
 				sum := before[p+k]
-//line quern.dev/algo/internal/template/scan.go:304:170000
 				if p+k == 0 && !start {
-//line quern.dev/algo/internal/template/scan.go:305:170000
 					sum = in[i3]
-//line quern.dev/algo/internal/template/scan.go:306:170000
 					out[i3] = sum
-//line quern.dev/algo/internal/template/scan.go:307:170000
 					i3++
-//line quern.dev/algo/internal/template/scan.go:308:170000
 				}
-//line quern.dev/algo/internal/template/scan.go:309:170000
 				for ; i3 < last; i3++ {
-//line quern.dev/algo/internal/template/scan.go:310:170000
 					v2 := in[i3]
-//line quern.dev/algo/internal/template/scan.go:311:170000
 					if exclusive {
-//line quern.dev/algo/internal/template/scan.go:312:170000
 						out[i3] = sum
-//line quern.dev/algo/internal/template/scan.go:313:170000
 					}
-//line quern.dev/algo/internal/template/scan.go:314:170000
 					t91 := sum
-//line quern.dev/algo/internal/template/scan.go:315:170000
 					t92 := v2
-//line quern.dev/algo/internal/template/scan.go:314:170000
-					result09 := longer(t91, t92)
-//line quern.dev/algo/internal/template/scan.go:315:170000
+					/*line quern.dev/algo/internal/template/scan.go:326*/ result09 := longer(t91, t92)
 					sum = result09
-//line quern.dev/algo/internal/template/scan.go:315:170000
-					if !exclusive {
-//line quern.dev/algo/internal/template/scan.go:316:170000
+					/*line quern.dev/algo/internal/template/scan.go:327*/ if !exclusive {
 						out[i3] = sum
-//line quern.dev/algo/internal/template/scan.go:317:170000
 					}
-//line quern.dev/algo/internal/template/scan.go:318:170000
 				}
-//line quern.dev/algo/internal/template/scan.go:319:170000
 			}
-//line quern.dev/algo/internal/template/scan.go:320:170000
 		}
-//line quern.dev/algo/internal/template/scan.go:321:170000
-	}
-//line quern.dev/algo/internal/template/scan.go:322:170000
+	} /*line quern_gen.go:9451:1*/
 }
 
-//line quern_gen.go:15084:1
 func quernHostLongerScanLines(r *host2.Run) {
 	exclusive := host2.Value[bool](r, 0)
 	start := host2.Value[bool](r, 1)
@@ -15105,14 +9475,13 @@ func quernHostLongerScanLines(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1LongerScanLines(r *host2.Run, base, inner, n int, in []kernel.Vec2[float32], first kernel.Vec2[float32], start bool, out []kernel.Vec2[float32], exclusive bool, width int) {
+func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []kernel.Vec2[float32], first kernel.Vec2[float32], start bool, out []kernel.Vec2[float32], exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
 		switch {
 		default:
-//line quern.dev/algo/internal/template/scan.go:359
-			plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:371*/ plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
 				break
@@ -15127,25 +9496,21 @@ func quernRow1LongerScanLines(r *host2.Run, base, inner, n int, in []kernel.Vec2
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-//line quern.dev/algo/internal/template/scan.go:372
-					r.Halt()
+					/*line quern.dev/algo/internal/template/scan.go:384*/ r.Halt()
 				}
-//line quern.dev/algo/internal/template/scan.go:373
-				v := in[at]
+				/*line quern.dev/algo/internal/template/scan.go:385*/ v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
 				t1 := sum
 				t2 := v
-//line quern.dev/algo/internal/template/scan.go:377
-				result0 := longer(t1, t2)
+				/*line quern.dev/algo/internal/template/scan.go:389*/ result0 := longer(t1, t2)
 				sum = result0
-//line quern.dev/algo/internal/template/scan.go:378
-				if !exclusive {
+				/*line quern.dev/algo/internal/template/scan.go:390*/ if !exclusive {
 					out[at] = sum
 				}
 				at += inner
 			}
 		}
-	}
+	} /*line quern_gen.go:9515:1*/
 }

@@ -18,10 +18,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/pagerank",
-	Archive: quern_gen_zip,
-	Sum:     "1a03cbc7483f3a2e44285300c58498b158e48241d0836caf54d731d903636c5e",
+	Archive: &quern_gen_zip,
+	Sum:     "20e00cc5f5a958262838f522337356f3f25d1adeff18a04466aee3d19ab792a0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -91,65 +91,7 @@ var (
 	_                                           = (*quern_gen_is_stale__run_go_generate__ranks)((*ranks)(nil))
 )
 
-var quernRankActor = gpu.NewKernel(compiled.Kernel{
-	Name: "rankActor", Package: "quern.dev/examples/pagerank", Pos: "rank.go:103",
-	Handler: "rank",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "main.part", Size: 106648, Layout: "struct{Peers struct{Place uint32}; Parts uint32; Vertices uint32; Chunks uint32; Expected uint32; All int64; Damping float64; Tolerance int64; Limit uint32; Running uint32; Ticking uint32; Converged uint32; Step uint32; First uint32; Dangling int64; Change int64; Sent int64; Refused int64; LastChange int64; Arrived [2]uint32; AllDangling [2]int64; AllChange [2]int64; Rank [512]int64; Next [2][512]int64; Degree [512]uint32; Done [2560]uint32; Chunk [2048]struct{To uint32; Count uint32; Source [8]uint16; Target [8]uint16}}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 109, Col: 23},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 117, Col: 35},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 117, Col: 22},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 117, Col: 55},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 163, Col: 20},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 167, Col: 15},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 173, Col: 33},
-			{Kind: compiled.DivideSite, File: "rank.go", Line: 173, Col: 42},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 180, Col: 24},
-			{Kind: compiled.PanicSite, File: "rank.go", Line: 180, Col: 24, Text: "group has no member of this number"},
-			{Kind: compiled.SliceSite, File: "rank.go", Line: 180, Col: 7},
-			{Kind: compiled.PanicSite, File: "rank.go", Line: 180, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 181, Col: 5},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 190, Col: 28},
-			{Kind: compiled.PanicSite, File: "rank.go", Line: 199, Col: 6, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.DivideSite, File: "rank.go", Line: 222, Col: 45},
-			{Kind: compiled.IndexSite, File: "rank.go", Line: 224, Col: 11},
-			{Kind: compiled.DivideSite, File: "rank.go", Line: 224, Col: 37},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.LoopWithContext(quernHostRank),
-	Plain:  ring.LoopWithContext(quernPlainRank),
-})
+var quernRankActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "rankActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostRank), Plain: ring.LoopWithContext(quernPlainRank)}}
 
 var quernRankProgram = &ring.Program{Name: "rank", Kernel: quernRankActor, Threads: 32}
 
@@ -217,14 +159,11 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 	switch {
 	default:
 		r.ThreadIdx = kernel.Dim3{}
-//line rank.go:105
-		side = in.Step & 1
+		/*line rank.go:105*/ side = in.Step & 1
 		r.ThreadIdx = kernel.Dim3{}
-//line rank.go:106
-		t3 = in.Kind
+		/*line rank.go:106*/ t3 = in.Kind
 		if t3 == 4 {
-//line rank.go:114
-			result0 = 1
+			/*line rank.go:114*/ result0 = 1
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -246,16 +185,13 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 				quernRow4Rank(r, in, state, side)
 			}
 		}
-//line rank.go:135
-		i = 0
+		/*line rank.go:135*/ i = 0
 		for ; i < 2; i++ {
 			if r.Halted() {
-//line rank.go:135
-				r.Halt()
+				/*line rank.go:135*/ r.Halt()
 			}
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:136
-			if state.Running == 0 {
+			/*line rank.go:136*/ if state.Running == 0 {
 				break
 			}
 			for threadZ := range 1 {
@@ -265,25 +201,19 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 				}
 			}
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:155
-			t32 = state.Step + 1
+			/*line rank.go:155*/ t32 = state.Step + 1
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:155
-			t4 = state.Chunks + state.Parts
+			/*line rank.go:155*/ t4 = state.Chunks + state.Parts
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:155
-			t5 = state.Refused
+			/*line rank.go:155*/ t5 = state.Refused
 			mark = t32
 			number = t4
 			refused = t5
-//line rank.go:156
-			i2 = 0
+			/*line rank.go:156*/ i2 = 0
 			for ; i2 < 4; i2++ {
 				r.ThreadIdx = kernel.Dim3{}
-//line rank.go:157
-				enough = state.First == number || state.Refused != refused
-//line rank.go:159
-				if enough {
+				/*line rank.go:157*/ enough = state.First == number || state.Refused != refused
+				/*line rank.go:159*/ if enough {
 					break
 				}
 				for threadZ := range 1 {
@@ -308,29 +238,22 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 				}
 			}
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:140
-			side2 = state.Step & 1
+			/*line rank.go:140*/ side2 = state.Step & 1
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:141
-			complete = state.First == state.Chunks+state.Parts && state.Arrived[side2] == state.Expected
-//line rank.go:143
-			if !complete {
+			/*line rank.go:141*/ complete = state.First == state.Chunks+state.Parts && state.Arrived[side2] == state.Expected
+			/*line rank.go:143*/ if !complete {
 				break
 			}
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:209
-			t17 = state.Step & 1
+			/*line rank.go:209*/ t17 = state.Step & 1
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:209
-			t24 = state.Step
+			/*line rank.go:209*/ t24 = state.Step
 			side3 = t17
 			step = t24
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:210
-			t33 = state.AllDangling[side3]
+			/*line rank.go:210*/ t33 = state.AllDangling[side3]
 			r.ThreadIdx = kernel.Dim3{}
-//line rank.go:210
-			t42 = state.AllChange[side3]
+			/*line rank.go:210*/ t42 = state.AllChange[side3]
 			dangling = t33
 			change = t42
 			for threadZ := range 1 {
@@ -352,28 +275,24 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 				}
 			}
 		}
-//line rank.go:148
-		result0 = 0
+		/*line rank.go:148*/ result0 = 0
 	}
-//line rank.go:103
-	result = result0
+	/*line rank.go:103*/ result = result0
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			quernRow12Rank(r, result, action)
 		}
-	}
+	} /*line quern_gen.go:286:1*/
 }
 
 //go:noinline
-//line quern_gen.go:370:1
 func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
 	t2Row := (*[32]*actor.Context)(t2s[first:])
 	if 32 <= len(contexts) {
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
-//line rank.go:103
-			_ = row[threadX]
+			/*line rank.go:103*/ _ = row[threadX]
 			t2 := &row[threadX]
 			t2Row[threadX] = t2
 		}
@@ -381,53 +300,38 @@ func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line rank.go:103
-		_ = contexts[threadX]
-//line rank.go:103
-		t2 := &contexts[threadX]
+		/*line rank.go:103*/ _ = contexts[threadX]
+		/*line rank.go:103*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
-	}
+	} /*line quern_gen.go:306:1*/
 }
 
 //go:noinline
-//line quern_gen.go:394:1
 func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := uint32(threadX)
 		t22 := threadX == 0
-//line rank.go:108
-		v := in.From + t1
-//line rank.go:108
-		if t1 < 8 && v < state.Vertices {
+		/*line rank.go:108*/ v := in.From + t1
+		/*line rank.go:108*/ if t1 < 8 && v < state.Vertices {
 			out.Rank[t1] = state.Rank[v]
 		}
 		if t22 {
 			t9 := state.Converged
-//line rank.go:112
-			t10 := state.Step
-//line rank.go:112
-			t11 := state.Sent
-//line rank.go:112
-			t12 := state.Refused
-//line rank.go:112
-			t13 := state.LastChange
-//line rank.go:112
-			out.Converged = t9
-//line rank.go:112
-			out.Step = t10
-//line rank.go:112
-			out.Sent = t11
-//line rank.go:112
-			out.Refused = t12
-//line rank.go:112
-			out.Change = t13
+			/*line rank.go:112*/ t10 := state.Step
+			/*line rank.go:112*/ t11 := state.Sent
+			/*line rank.go:112*/ t12 := state.Refused
+			/*line rank.go:112*/ t13 := state.LastChange
+			/*line rank.go:112*/ out.Converged = t9
+			/*line rank.go:112*/ out.Step = t10
+			/*line rank.go:112*/ out.Sent = t11
+			/*line rank.go:112*/ out.Refused = t12
+			/*line rank.go:112*/ out.Change = t13
 		}
-	}
+	} /*line quern_gen.go:331:1*/
 }
 
 //go:noinline
-//line quern_gen.go:431:1
 func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint32) {
 	if !(t3 == 0) {
 		return
@@ -435,15 +339,13 @@ func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint3
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := uint32(threadX)
-//line rank.go:116
-		if t1 < in.Count {
+		/*line rank.go:116*/ if t1 < in.Count {
 			atomic.AddInt64(&state.Next[side][in.Target[t1]], in.Value[t1])
 		}
-	}
+	} /*line quern_gen.go:345:1*/
 }
 
 //go:noinline
-//line quern_gen.go:447:1
 func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 	firstX := 0
 	count3 := 1 - firstX
@@ -453,8 +355,7 @@ func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 	for lane := range count3 {
 		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
-//line rank.go:121
-		t14 := in.Kind
+		/*line rank.go:121*/ t14 := in.Kind
 		if t14 == 0 {
 			state.Arrived[side]++
 		} else if t14 == 1 {
@@ -466,90 +367,72 @@ func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 		} else if t14 == 3 {
 			state.Running = 1
 		}
-	}
+	} /*line quern_gen.go:370:1*/
 }
 
 //go:noinline
-//line quern_gen.go:474:1
 func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor.Context) {
 	t2Row := (*[32]*actor.Context)(t2s[first2:])
 	t15Row := (*[32]*actor.Context)(t15s[first2:])
-//line rank.go:139
-	copy(t15Row[:], t2Row[:])
+	/*line rank.go:139*/ copy(t15Row[:], t2Row[:]) /*line quern_gen.go:377:1*/
 }
 
 //go:noinline
-//line quern_gen.go:483:1
-func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number, mark uint32) {
+func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number uint32, mark uint32) {
 	t15Row := (*[32]*actor.Context)(t15s[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t152 := t15Row[threadX]
 		t15 := uint32(threadX)
-//line rank.go:162
-		i3 := state.First + t15
+		/*line rank.go:162*/ i3 := state.First + t15
 		if i3 < number && state.Done[i3] != mark {
 			m := message{Step: state.Step}
 			to := i3 - state.Chunks
 			if i3 < state.Chunks {
 				t7 := i3
-//line rank.go:167
-				_ = state.Chunk[t7]
-//line rank.go:167
-				edges := &state.Chunk[t7]
+				/*line rank.go:167*/ _ = state.Chunk[t7]
+				/*line rank.go:167*/ edges := &state.Chunk[t7]
 				to = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
 					if uint32(k) < edges.Count {
 						v2 := edges.Source[k]
 						t8 := k
-//line rank.go:173
-						_ = m.Value[t8]
+						/*line rank.go:173*/ _ = m.Value[t8]
 						t92 := k
-//line rank.go:173
-						_ = m.Target[t92]
-//line rank.go:173
-						t102 := state.Rank[v2] / int64(state.Degree[v2])
-//line rank.go:173
-						t112 := edges.Target[k]
-//line rank.go:173
-						m.Value[t8] = t102
-//line rank.go:173
-						m.Target[t92] = t112
+						/*line rank.go:173*/ _ = m.Target[t92]
+						/*line rank.go:173*/ t102 := state.Rank[v2] / int64(state.Degree[v2])
+						/*line rank.go:173*/ t112 := edges.Target[k]
+						/*line rank.go:173*/ m.Value[t8] = t102
+						/*line rank.go:173*/ m.Target[t92] = t112
 					}
 				}
 			} else {
 				m.Kind = 1
 				t122 := state.Dangling
-//line rank.go:178
-				t132 := state.Change
+				/*line rank.go:178*/ t132 := state.Change
 				m.Value[0] = t122
 				m.Value[1] = t132
 			}
-//line rank.go:180
-			t142 := t152
+			/*line rank.go:180*/ t142 := t152
 			t153 := t152
 			t16 := int(to)
-//line rank.go:180
-			result02 := state.Peers.At(t153, t16)
+			/*line rank.go:180*/ result02 := state.Peers.At(t153, t16)
 			t18 := result02
 			t19 := &m
-//line rank.go:180
-			result03 := actor.Send[message](kernel.Thread{}, t142, t18, t19)
+			/*line rank.go:180*/ result03 := actor.Send[message](kernel.Thread{}, t142, t18, t19)
 			if result03 {
-//line rank.go:181
-				state.Done[i3] = mark
+				/*line rank.go:181*/ state.Done[i3] = mark
 				atomic.AddInt64(&state.Sent, 1)
 			} else {
 				atomic.AddInt64(&state.Refused, 1)
 			}
 		}
-	}
+	} /*line quern_gen.go:431:1*/
 }
 
 //go:noinline
-//line quern_gen.go:552:1
-func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
+func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number uint32, mark uint32) {
 	firstX2 := 0
 	count4 := 1 - firstX2
 	if count4 <= 0 {
@@ -558,17 +441,15 @@ func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
 	for lane2 := range count4 {
 		threadX := firstX2 + lane2
 		r.ThreadIdx.X = threadX
-//line rank.go:189
-		for i4 := uint32(0); i4 < t21; i4++ {
+		/*line rank.go:189*/ for i4 := uint32(0); i4 < t21; i4++ {
 			if state.First < number && state.Done[state.First] == mark {
 				state.First++
 			}
 		}
-	}
+	} /*line quern_gen.go:449:1*/
 }
 
 //go:noinline
-//line quern_gen.go:572:1
 func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part, number uint32) {
 	t15Row := (*[32]*actor.Context)(t15s[first4:])
 	firstX3 := 0
@@ -581,27 +462,22 @@ func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part,
 		threadX := firstX3 + lane3
 		r.ThreadIdx.X = threadX
 		t152 := t15Row2[lane3]
-//line rank.go:197
-		if state.First < number && state.Ticking == 0 {
+		/*line rank.go:197*/ if state.First < number && state.Ticking == 0 {
 			m2 := message{Kind: 2}
 			t222 := t152
 			t232 := t152
-//line rank.go:199
-			result04 := actor.Self[message](t232)
+			/*line rank.go:199*/ result04 := actor.Self[message](t232)
 			t25 := result04
 			t26 := &m2
-//line rank.go:199
-			result05 := actor.Send[message](kernel.Thread{}, t222, t25, t26)
+			/*line rank.go:199*/ result05 := actor.Send[message](kernel.Thread{}, t222, t25, t26)
 			if result05 {
-//line rank.go:200
-				state.Ticking = 1
+				/*line rank.go:200*/ state.Ticking = 1
 			}
 		}
-	}
+	} /*line quern_gen.go:477:1*/
 }
 
 //go:noinline
-//line quern_gen.go:605:1
 func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step uint32) {
 	firstX4 := 0
 	count6 := 1 - firstX4
@@ -611,41 +487,30 @@ func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step u
 	for lane4 := range count6 {
 		threadX := firstX4 + lane4
 		r.ThreadIdx.X = threadX
-//line rank.go:213
-		t6 := side3
-//line rank.go:213
-		_ = state.AllDangling[t6]
+		/*line rank.go:213*/ t6 := side3
+		/*line rank.go:213*/ _ = state.AllDangling[t6]
 		t82 := side3
-//line rank.go:213
-		_ = state.AllChange[t82]
+		/*line rank.go:213*/ _ = state.AllChange[t82]
 		t103 := side3
-//line rank.go:213
-		_ = state.Arrived[t103]
-//line rank.go:213
-		state.AllDangling[t6] = 0
-//line rank.go:213
-		state.AllChange[t82] = 0
-//line rank.go:213
-		state.Arrived[t103] = 0
+		/*line rank.go:213*/ _ = state.Arrived[t103]
+		/*line rank.go:213*/ state.AllDangling[t6] = 0
+		/*line rank.go:213*/ state.AllChange[t82] = 0
+		/*line rank.go:213*/ state.Arrived[t103] = 0
 		state.LastChange = change
 		if step > 0 && change <= state.Tolerance || step == state.Limit {
 			state.Running = 0
-//line rank.go:216
-			state.Converged = 1
+			/*line rank.go:216*/ state.Converged = 1
 		}
 		state.Dangling = 0
-//line rank.go:218
-		state.Change = 0
-	}
+		/*line rank.go:218*/ state.Change = 0
+	} /*line quern_gen.go:506:1*/
 }
 
 //go:noinline
-//line quern_gen.go:644:1
 func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line rank.go:221
-		if state.Running != 0 {
+		/*line rank.go:221*/ if state.Running != 0 {
 			base := host2.Int64[int64](1.152921504606847e+18*(1-state.Damping)) / state.All
 			for v3 := uint32(threadX); v3 < state.Vertices; v3 += 32 {
 				sum := state.Next[side3][v3] + dangling/state.All
@@ -658,11 +523,10 @@ func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 				state.Rank[v3] = r2
 			}
 		}
-	}
+	} /*line quern_gen.go:526:1*/
 }
 
 //go:noinline
-//line quern_gen.go:666:1
 func quernRow11Rank(r *host2.Run, state *part, step uint32) {
 	firstX5 := 0
 	count7 := 1 - firstX5
@@ -672,30 +536,24 @@ func quernRow11Rank(r *host2.Run, state *part, step uint32) {
 	for lane5 := range count7 {
 		threadX := firstX5 + lane5
 		r.ThreadIdx.X = threadX
-//line rank.go:235
-		if state.Running != 0 {
+		/*line rank.go:235*/ if state.Running != 0 {
 			t172 := step + 1
-//line rank.go:236
-			state.Step = t172
-//line rank.go:236
-			state.First = 0
+			/*line rank.go:236*/ state.Step = t172
+			/*line rank.go:236*/ state.First = 0
 		}
-	}
+	} /*line quern_gen.go:544:1*/
 }
 
 //go:noinline
-//line quern_gen.go:688:1
 func quernRow12Rank(r *host2.Run, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line rank.go:103
-		if result > 4 {
-//line rank.go:103
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		/*line rank.go:103*/ if result > 4 {
+			/*line rank.go:103*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line rank.go:103
 			*action = result
 		}
-	}
+	} /*line quern_gen.go:558:1*/
 }

@@ -16,10 +16,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/photo",
-	Archive: quern_gen_zip,
-	Sum:     "d78a21048b4a6bf1396a6712a09447696feddd8275b79cb21dceacda3a34b5e5",
+	Archive: &quern_gen_zip,
+	Sum:     "fc368a2ce41abed1e4641e88ec2b36f7e6c87dffb319a4d2f5f8c5a8c5d1ebd0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -67,34 +67,7 @@ var (
 	quern_scene          quern_gen_is_stale__run_go_generate__scene          = scene
 )
 
-var quernBlurRows = gpu.NewKernel(compiled.Kernel{
-	Name: "blurRows", Package: "quern.dev/examples/photo", Pos: "blur.go:27",
-	Params: []compiled.Param{
-		{Name: "weights", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 1, 0, 1, 4, 6, 5, 9, 0, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 1, 2, 5, 4, 9, 2147483648, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483649, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 0, -1, 0, 224, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, -1, 1, 3, 1, 1, 1, 2, 5, 3, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 1, 1, 1, 3, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 1, 0, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 1, 3, 7, 1, 1, 1, 3, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 3, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 1, 1, 1, 4, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 4, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 1, 2, 5, 4, 9, 2147483648, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483649, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 38, Col: 13},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 44, Col: 22},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 48, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 38, Col: 13},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 44, Col: 22},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 48, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1412,
-	Host:   quernHostBlurRows,
-	Plain:  quernPlainBlurRows,
-})
+var quernBlurRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "blurRows", Code: &quernPTX, Host: quernHostBlurRows, Plain: quernPlainBlurRows}}
 
 // LaunchBlurRows runs blurRows on the grid g.
 //
@@ -114,34 +87,7 @@ func LaunchBlurRows(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], w, 
 	return l.End()
 }
 
-var quernBlurColumns = gpu.NewKernel(compiled.Kernel{
-	Name: "blurColumns", Package: "quern.dev/examples/photo", Pos: "blur.go:56",
-	Params: []compiled.Param{
-		{Name: "weights", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 2, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 0, -1, 1, 1, 5, 7, 5, 9, 0, 0, -1, 1, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 2, 1, 1, 5, 1, 3, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 0, 3, 1, 1, 5, 1, 3, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 5, 9, 0, 2, 2, 1, 1, 5, 1, 2, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0, 0, -1, 1, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 1, 1, 5, 1, 4, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 4, 1, 1, 1, 2, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 2, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 72, Col: 22},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 80, Col: 23},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 84, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 72, Col: 22},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 80, Col: 23},
-			{Kind: compiled.IndexSite, File: "blur.go", Line: 84, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Shared: 16516,
-	Host:   quernHostBlurColumns,
-	Plain:  quernPlainBlurColumns,
-})
+var quernBlurColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "blurColumns", Code: &quernPTX, Host: quernHostBlurColumns, Plain: quernPlainBlurColumns}}
 
 // LaunchBlurColumns runs blurColumns on the grid g.
 //
@@ -160,31 +106,7 @@ func LaunchBlurColumns(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], 
 	return l.End()
 }
 
-var quernHistogram = gpu.NewKernel(compiled.Kernel{
-	Name: "histogram", Package: "quern.dev/examples/photo", Pos: "equalize.go:25",
-	Params: []compiled.Param{
-		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "counts", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 45, Col: 22},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 45, Col: 22},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
-	Host:   quernHostHistogram,
-	Plain:  quernPlainHistogram,
-})
+var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram", Code: &quernPTX, Host: quernHostHistogram, Plain: quernPlainHistogram}}
 
 // LaunchHistogram runs histogram on the grid g.
 //
@@ -201,30 +123,7 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, planes *gpu.Buffer[float32], cou
 	return l.End()
 }
 
-var quernToneCurve = gpu.NewKernel(compiled.Kernel{
-	Name: "toneCurve", Package: "quern.dev/examples/photo", Pos: "equalize.go:56",
-	Params: []compiled.Param{
-		{Name: "strength", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "counts", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "curve", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -256, 0, -1, 1, 2, 5, 9, -257}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 59, Col: 12},
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 73, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 59, Col: 12},
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 73, Col: 2},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
-	Host:   quernHostToneCurve,
-	Plain:  quernPlainToneCurve,
-})
+var quernToneCurve = &gpu.Kernel{Declared: compiled.Declaration{Name: "toneCurve", Code: &quernPTX, Host: quernHostToneCurve, Plain: quernPlainToneCurve}}
 
 // LaunchToneCurve runs toneCurve on the grid g.
 //
@@ -243,29 +142,7 @@ func LaunchToneCurve(s *gpu.Stream, g gpu.Grid, strength float32, counts *gpu.Bu
 	return l.End()
 }
 
-var quernEqualize = gpu.NewKernel(compiled.Kernel{
-	Name: "equalize", Package: "quern.dev/examples/photo", Pos: "equalize.go:82",
-	Params: []compiled.Param{
-		{Name: "curve", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -257}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 35},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 35},
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 45},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 35},
-			{Kind: compiled.IndexSite, File: "equalize.go", Line: 92, Col: 45},
-		}},
-	},
-	Host:  quernHostEqualize,
-	Plain: quernPlainEqualize,
-})
+var quernEqualize = &gpu.Kernel{Declared: compiled.Declaration{Name: "equalize", Code: &quernPTX, Host: quernHostEqualize, Plain: quernPlainEqualize}}
 
 // LaunchEqualize runs equalize on the grid g.
 //
@@ -280,38 +157,7 @@ func LaunchEqualize(s *gpu.Stream, g gpu.Grid, curve, planes *gpu.Buffer[float32
 	return l.End()
 }
 
-var quernToLinear = gpu.NewKernel(compiled.Kernel{
-	Name: "toLinear", Package: "quern.dev/examples/photo", Pos: "kernels.go:15",
-	Params: []compiled.Param{
-		{Name: "table", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "background", Kind: compiled.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
-		{Name: "pixels", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -256, 0, -1, 1, 3, 0, 3, 1, 2, 5, 4, 1, 3, 0, 2, 1, 2, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 2, 5, 9, 2147483648}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -256, 0, -1, 1, 3, 0, 3, 1, 2, 5, 4, 1, 3, 0, 2, 1, 2, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 2, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 44},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 24, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 25, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 26, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 26},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 22, Col: 44},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 24, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 25, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 26, Col: 2},
-		}},
-	},
-	Host:  quernHostToLinear,
-	Plain: quernPlainToLinear,
-})
+var quernToLinear = &gpu.Kernel{Declared: compiled.Declaration{Name: "toLinear", Code: &quernPTX, Host: quernHostToLinear, Plain: quernPlainToLinear}}
 
 // LaunchToLinear runs toLinear on the grid g.
 //
@@ -329,29 +175,7 @@ func LaunchToLinear(s *gpu.Stream, g gpu.Grid, table *gpu.Buffer[float32], backg
 	return l.End()
 }
 
-var quernToSRGB = gpu.NewKernel(compiled.Kernel{
-	Name: "toSRGB", Package: "quern.dev/examples/photo", Pos: "kernels.go:32",
-	Params: []compiled.Param{
-		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "pixels", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 3, 1, 1, 5, 4, 1, 0, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 1, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 35},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 24},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 35},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 48},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 35, Col: 24},
-		}},
-	},
-	Host:  quernHostToSRGB,
-	Plain: quernPlainToSRGB,
-})
+var quernToSRGB = &gpu.Kernel{Declared: compiled.Declaration{Name: "toSRGB", Code: &quernPTX, Host: quernHostToSRGB, Plain: quernPlainToSRGB}}
 
 // LaunchToSRGB runs toSRGB on the grid g.
 //
@@ -366,27 +190,7 @@ func LaunchToSRGB(s *gpu.Stream, g gpu.Grid, planes *gpu.Buffer[float32], pixels
 	return l.End()
 }
 
-var quernSharpen = gpu.NewKernel(compiled.Kernel{
-	Name: "sharpen", Package: "quern.dev/examples/photo", Pos: "kernels.go:43",
-	Params: []compiled.Param{
-		{Name: "amount", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "blurred", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "planes", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 10, 1, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 46, Col: 34},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 46, Col: 34},
-		}},
-	},
-	Host:  quernHostSharpen,
-	Plain: quernPlainSharpen,
-})
+var quernSharpen = &gpu.Kernel{Declared: compiled.Declaration{Name: "sharpen", Code: &quernPTX, Host: quernHostSharpen, Plain: quernPlainSharpen}}
 
 // LaunchSharpen runs sharpen on the grid g.
 //
@@ -403,45 +207,7 @@ func LaunchSharpen(s *gpu.Stream, g gpu.Grid, amount float32, blurred, planes *g
 	return l.End()
 }
 
-var quernRotateBilinear = gpu.NewKernel(compiled.Kernel{
-	Name: "rotateBilinear", Package: "quern.dev/examples/photo", Pos: "rotate.go:38",
-	Params: []compiled.Param{
-		{Name: "r", Kind: compiled.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
-		{Name: "background", Kind: compiled.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "outW", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "outH", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Threads: 2},
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 23},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 40},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 26},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 43},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 61, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 62, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 63, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 23},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 55, Col: 40},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 26},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 56, Col: 43},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 61, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 62, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 63, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostRotateBilinear,
-	Plain: quernPlainRotateBilinear,
-})
+var quernRotateBilinear = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotateBilinear", Code: &quernPTX, Host: quernHostRotateBilinear, Plain: quernPlainRotateBilinear}}
 
 // LaunchRotateBilinear runs rotateBilinear on the grid g.
 //
@@ -463,38 +229,7 @@ func LaunchRotateBilinear(s *gpu.Stream, g gpu.Grid, r rotation, background rgb,
 	return l.End()
 }
 
-var quernRotateBicubic = gpu.NewKernel(compiled.Kernel{
-	Name: "rotateBicubic", Package: "quern.dev/examples/photo", Pos: "rotate.go:70",
-	Params: []compiled.Param{
-		{Name: "r", Kind: compiled.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
-		{Name: "background", Kind: compiled.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "outW", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "outH", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 95, Col: 22},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 103, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 104, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 105, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 95, Col: 22},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 103, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 104, Col: 2},
-			{Kind: compiled.IndexSite, File: "rotate.go", Line: 105, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostRotateBicubic,
-	Plain: quernPlainRotateBicubic,
-})
+var quernRotateBicubic = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotateBicubic", Code: &quernPTX, Host: quernHostRotateBicubic, Plain: quernPlainRotateBicubic}}
 
 // LaunchRotateBicubic runs rotateBicubic on the grid g.
 //
@@ -516,27 +251,7 @@ func LaunchRotateBicubic(s *gpu.Stream, g gpu.Grid, r rotation, background rgb, 
 	return l.End()
 }
 
-var quernScene = gpu.NewKernel(compiled.Kernel{
-	Name: "scene", Package: "quern.dev/examples/photo", Pos: "scene.go:18",
-	Params: []compiled.Param{
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "pixels", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "scene.go", Line: 37, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "scene.go", Line: 37, Col: 2},
-		}},
-	},
-	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
-	Host:  quernHostScene,
-	Plain: quernPlainScene,
-})
+var quernScene = &gpu.Kernel{Declared: compiled.Declaration{Name: "scene", Code: &quernPTX, Host: quernHostScene, Plain: quernPlainScene}}
 
 // LaunchScene runs scene on the grid g.
 //
@@ -607,38 +322,32 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 		if count <= 33 && count <= len(weights) {
 			row := weight[:count]
 			row2 := weights[:count]
-//line blur.go:35
-			copy(row, row2)
+			/*line blur.go:35*/ copy(row, row2)
 			return
 		}
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line blur.go:34
-		if threadX <= radius {
+		/*line blur.go:34*/ if threadX <= radius {
 			weight[threadX] = weights[threadX]
 		}
-	}
+	} /*line quern_gen.go:334:1*/
 }
 
 //go:noinline
-//line quern_gen.go:626:1
-func quernRow2BlurRows(r *host.Run, size, base, t2 int, tile *[320]float32, in []float32, row3 int) {
+func quernRow2BlurRows(r *host.Run, size int, base int, t2 int, tile *[320]float32, in []float32, row3 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line blur.go:37
-		for k := threadX; k < size; k += 256 {
+		/*line blur.go:37*/ for k := threadX; k < size; k += 256 {
 			t1 := base + k
 			result0 := min(max(t1, 0), t2)
-//line blur.go:38
-			tile[k] = in[row3+result0]
+			/*line blur.go:38*/ tile[k] = in[row3+result0]
 		}
-	}
+	} /*line quern_gen.go:346:1*/
 }
 
 //go:noinline
-//line quern_gen.go:641:1
-func quernRow3BlurRows(r *host.Run, sums []float32, first, left, w int, weight *[33]float32, tile *[320]float32, radius int) {
+func quernRow3BlurRows(r *host.Run, sums []float32, first int, left int, w int, weight *[33]float32, tile *[320]float32, radius int) {
 	sumRow := (*[256]float32)(sums[first:])
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count2 := min(w-left, 256)
@@ -650,8 +359,7 @@ func quernRow3BlurRows(r *host.Run, sums []float32, first, left, w int, weight *
 			row4 := tile[radius:][:count2]
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
-//line blur.go:44
-				sum := value * row4[threadX]
+				/*line blur.go:44*/ sum := value * row4[threadX]
 				sumRow2[threadX] = sum
 			}
 			return
@@ -663,16 +371,14 @@ func quernRow3BlurRows(r *host.Run, sums []float32, first, left, w int, weight *
 		x := left + threadX
 		centre := threadX + radius
 		if x < w {
-//line blur.go:44
-			sum = weight[0] * tile[centre]
+			/*line blur.go:44*/ sum = weight[0] * tile[centre]
 		}
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:377:1*/
 }
 
 //go:noinline
-//line quern_gen.go:675:1
-func quernRow4BlurRows(r *host.Run, sums []float32, first, left, w int, weight *[33]float32, k2 int, tile *[320]float32, radius int) {
+func quernRow4BlurRows(r *host.Run, sums []float32, first int, left int, w int, weight *[33]float32, k2 int, tile *[320]float32, radius int) {
 	sumRow := (*[256]float32)(sums[first:])
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count3 := min(w-left, 256)
@@ -686,8 +392,7 @@ func quernRow4BlurRows(r *host.Run, sums []float32, first, left, w int, weight *
 			sumRow3 := sumRow[:][:count3]
 			for threadX := range count3 {
 				sum := sumRow3[threadX]
-//line blur.go:46
-				sum += value2 * (row5[threadX] + row6[threadX])
+				/*line blur.go:46*/ sum += value2 * (row5[threadX] + row6[threadX])
 				sumRow3[threadX] = sum
 			}
 			return
@@ -699,16 +404,14 @@ func quernRow4BlurRows(r *host.Run, sums []float32, first, left, w int, weight *
 		x := left + threadX
 		centre := threadX + radius
 		if x < w {
-//line blur.go:46
-			sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
+			/*line blur.go:46*/ sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
 		}
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:410:1*/
 }
 
 //go:noinline
-//line quern_gen.go:711:1
-func quernRow5BlurRows(r *host.Run, sums []float32, first, left, w int, out []float32, row3 int) {
+func quernRow5BlurRows(r *host.Run, sums []float32, first int, left int, w int, out []float32, row3 int) {
 	sumRow := (*[256]float32)(sums[first:])
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count4 := min(w-left, 256)
@@ -718,8 +421,7 @@ func quernRow5BlurRows(r *host.Run, sums []float32, first, left, w int, out []fl
 		if row3+left >= 0 && count4 <= len(out)-(row3+left) {
 			row7 := out[row3+left:][:count4]
 			sumRow4 := sumRow[:][:count4]
-//line blur.go:48
-			copy(row7, sumRow4)
+			/*line blur.go:48*/ copy(row7, sumRow4)
 			return
 		}
 	}
@@ -728,13 +430,11 @@ func quernRow5BlurRows(r *host.Run, sums []float32, first, left, w int, out []fl
 		sum := sumRow[threadX]
 		x := left + threadX
 		if x < w {
-//line blur.go:48
-			out[row3+x] = sum
+			/*line blur.go:48*/ out[row3+x] = sum
 		}
-	}
+	} /*line quern_gen.go:435:1*/
 }
 
-//line quern_gen.go:738:1
 func quernPlainBlurColumns(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_blurColumns(t, v0, v1, v2, v3, v4) })
@@ -791,13 +491,12 @@ func quernHostBlurColumns(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32, weights []float32, base, w, size, base2, t2 int, tile *[128][32]float32, in []float32, plane int) {
+func quernRow1BlurColumns(r *host.Run, threadY int, radius int, weight *[33]float32, weights []float32, base int, w int, size int, base2 int, t2 int, tile *[128][32]float32, in []float32, plane int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		at := plane + x
-//line blur.go:65
-		if threadY == 0 {
+		/*line blur.go:65*/ if threadY == 0 {
 			for k := threadX; k <= radius; k += 32 {
 				weight[k] = weights[k]
 			}
@@ -806,16 +505,14 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 			for k2 := threadY; k2 < size; k2 += 8 {
 				t1 := base2 + k2
 				result0 := min(max(t1, 0), t2)
-//line blur.go:72
-				tile[k2][threadX] = in[at+result0*w]
+				/*line blur.go:72*/ tile[k2][threadX] = in[at+result0*w]
 			}
 		}
-	}
+	} /*line quern_gen.go:511:1*/
 }
 
 //go:noinline
-//line quern_gen.go:818:1
-func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, tile *[128][32]float32, centre int, same bool, count int) {
+func quernRow2BlurColumns(r *host.Run, sums []float32, first int, base int, w int, weight *[33]float32, tile *[128][32]float32, centre int, same bool, count int) {
 	sumRow := (*[32]float32)(sums[first:])
 	if same {
 		if count <= 0 {
@@ -826,8 +523,7 @@ func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weigh
 			row := tile[centre][:count]
 			sumRow2 := sumRow[:][:count]
 			for threadX := range count {
-//line blur.go:80
-				sum := value * row[threadX]
+				/*line blur.go:80*/ sum := value * row[threadX]
 				sumRow2[threadX] = sum
 			}
 			return
@@ -838,16 +534,14 @@ func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weigh
 		sum := sumRow[threadX]
 		x := base + threadX
 		if x < w {
-//line blur.go:80
-			sum = weight[0] * tile[centre][threadX]
+			/*line blur.go:80*/ sum = weight[0] * tile[centre][threadX]
 		}
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:540:1*/
 }
 
 //go:noinline
-//line quern_gen.go:850:1
-func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, j int, tile *[128][32]float32, centre int, same bool, count2 int) {
+func quernRow3BlurColumns(r *host.Run, sums []float32, first int, base int, w int, weight *[33]float32, j int, tile *[128][32]float32, centre int, same bool, count2 int) {
 	sumRow := (*[32]float32)(sums[first:])
 	if same {
 		if count2 <= 0 {
@@ -860,8 +554,7 @@ func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weigh
 			sumRow3 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow3[threadX]
-//line blur.go:82
-				sum += value2 * (row2[threadX] + row3[threadX])
+				/*line blur.go:82*/ sum += value2 * (row2[threadX] + row3[threadX])
 				sumRow3[threadX] = sum
 			}
 			return
@@ -872,16 +565,14 @@ func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weigh
 		sum := sumRow[threadX]
 		x := base + threadX
 		if x < w {
-//line blur.go:82
-			sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
+			/*line blur.go:82*/ sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 		}
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:571:1*/
 }
 
 //go:noinline
-//line quern_gen.go:884:1
-func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out []float32, start, start2 int, same bool, count3 int) {
+func quernRow4BlurColumns(r *host.Run, sums []float32, first int, base int, w int, out []float32, start int, start2 int, same bool, count3 int) {
 	sumRow := (*[32]float32)(sums[first:])
 	if same {
 		if count3 <= 0 {
@@ -890,8 +581,7 @@ func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out [
 		if start2 >= 0 && count3 <= len(out)-start2 {
 			row4 := out[start2:][:count3]
 			sumRow4 := sumRow[:][:count3]
-//line blur.go:84
-			copy(row4, sumRow4)
+			/*line blur.go:84*/ copy(row4, sumRow4)
 			return
 		}
 	}
@@ -900,13 +590,11 @@ func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out [
 		sum := sumRow[threadX]
 		x := base + threadX
 		if x < w {
-//line blur.go:84
-			out[start+x] = sum
+			/*line blur.go:84*/ out[start+x] = sum
 		}
-	}
+	} /*line quern_gen.go:595:1*/
 }
 
-//line quern_gen.go:910:1
 func quernPlainHistogram(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
@@ -941,140 +629,88 @@ func quernHostHistogram(r *host.Run) {
 		base := blockX * 4096
 		base2 := n + blockX*4096
 		base3 := size6 + blockX*4096
-//line equalize.go:27
-		bFirst = 0
+		/*line equalize.go:27*/ bFirst = 0
 		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst < size; bFirst += size2 {
 			at = bFirst
 			at2 = bFirst + size3
 			at3 = bFirst + size4
 			at4 = bFirst + size5
 			for threadZ := range 1 {
-//line equalize.go:34:10000
-				for threadY := range 1 {
-//line equalize.go:35:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:36:10000
-					quernRow1Histogram(r, local, at, at2, at3, at4)
-//line equalize.go:37:10000
+				/*line equalize.go:34:10000*/ for threadY := range 1 {
+					/*line equalize.go:35:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line equalize.go:36:10000*/ quernRow1Histogram(r, local, at, at2, at3, at4) /*line quern_gen.go:641:1*/
 				}
-//line equalize.go:38:10000
 			}
-//line equalize.go:39:10000
 		}
-//line equalize.go:40:10000
-		bFirst2 = max(bFirst, 0)
-//line equalize.go:41:10000
-		for ; bFirst2 < 256; bFirst2 += 256 {
-//line equalize.go:42
+		/*line equalize.go:40:10000*/ bFirst2 = max(bFirst, 0)
+		/*line equalize.go:41*/ for ; bFirst2 < 256; bFirst2 += 256 {
 			for threadZ := range 1 {
 				for threadY := range 1 {
-//line equalize.go:44:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:45:10000
-					quernRow2Histogram(r, bFirst2, local)
-//line equalize.go:46:10000
-				}
-//line equalize.go:47:10000
-			}
-//line equalize.go:48:10000
-		}
-//line equalize.go:49:10000
-		for threadZ := range 1 {
-//line equalize.go:50:10000
-			for threadY := range 1 {
-//line equalize.go:51:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:52:10000
-				for k := 0; k < 16; k++ {
-//line equalize.go:53:10000
-					start := k * 256
-//line equalize.go:54:10000
-					start2 := base + k*256
-//line equalize.go:55:10000
-					start3 := base2 + k*256
-//line equalize.go:56:10000
-					start4 := base3 + k*256
-//line equalize.go:57:10000
-					quernRow3Histogram(r, base, start, n, planes, size6, local, start2, start3, start4)
-//line equalize.go:58
+					/*line equalize.go:44:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line equalize.go:45:10000*/ quernRow2Histogram(r, bFirst2, local) /*line quern_gen.go:650:1*/
 				}
 			}
 		}
-//line equalize.go:43
-		bFirst3 = 0
-//line equalize.go:44:10000
-		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst3 < size; bFirst3 += size2 {
-//line equalize.go:45:10000
-			at5 = bFirst3
-//line equalize.go:46:10000
-			at6 = bFirst3 + size3
-//line equalize.go:47:10000
-			at7 = bFirst3 + size4
-//line equalize.go:48:10000
-			at8 = bFirst3 + size5
-//line equalize.go:49:10000
-			for threadZ := range 1 {
-//line equalize.go:50:10000
-				for threadY := range 1 {
-//line equalize.go:51:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:52:10000
-					quernRow4Histogram(r, local, at5, counts, at6, at7, at8)
-//line equalize.go:53:10000
+		/*line equalize.go:49:10000*/ for threadZ := range 1 {
+			/*line equalize.go:50:10000*/ for threadY := range 1 {
+				/*line equalize.go:51:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line equalize.go:52:10000*/ for k := 0; k < 16; k++ {
+					/*line equalize.go:53:10000*/ start := k * 256
+					/*line equalize.go:54:10000*/ start2 := base + k*256
+					/*line equalize.go:55:10000*/ start3 := base2 + k*256
+					/*line equalize.go:56:10000*/ start4 := base3 + k*256
+					/*line equalize.go:57:10000*/ quernRow3Histogram(r, base, start, n, planes, size6, local, start2, start3, start4) /*line quern_gen.go:662:1*/
 				}
-//line equalize.go:54:10000
 			}
-//line equalize.go:55:10000
 		}
-//line equalize.go:56:10000
-		bFirst4 = max(bFirst3, 0)
-//line equalize.go:57:10000
-		for ; bFirst4 < 256; bFirst4 += 256 {
-//line equalize.go:58
-			for threadZ := range 1 {
+		/*line equalize.go:43*/ bFirst3 = 0
+		/*line equalize.go:44:10000*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst3 < size; bFirst3 += size2 {
+			/*line equalize.go:45:10000*/ at5 = bFirst3
+			/*line equalize.go:46:10000*/ at6 = bFirst3 + size3
+			/*line equalize.go:47:10000*/ at7 = bFirst3 + size4
+			/*line equalize.go:48:10000*/ at8 = bFirst3 + size5
+			/*line equalize.go:49:10000*/ for threadZ := range 1 {
+				/*line equalize.go:50:10000*/ for threadY := range 1 {
+					/*line equalize.go:51:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line equalize.go:52:10000*/ quernRow4Histogram(r, local, at5, counts, at6, at7, at8) /*line quern_gen.go:675:1*/
+				}
+			}
+		}
+		/*line equalize.go:56:10000*/ bFirst4 = max(bFirst3, 0)
+		/*line equalize.go:57:10000*/ for ; bFirst4 < 256; bFirst4 += 256 {
+			/*line equalize.go:58*/ for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow5Histogram(r, bFirst4, local, counts)
 				}
 			}
-		}
-//line equalize.go:65:10000
+		} /*line quern_gen.go:687:1*/
 	}
-//line equalize.go:66:10000
 }
 
 //go:noinline
-//line quern_gen.go:1048:1
-func quernRow1Histogram(r *host.Run, local *[256]uint32, at, at2, at3, at4 int) {
+func quernRow1Histogram(r *host.Run, local *[256]uint32, at int, at2 int, at3 int, at4 int) {
 	if at >= 0 && 256 <= 256-at && at2 >= 0 && 256 <= 256-at2 && at3 >= 0 && 256 <= 256-at3 && at4 >= 0 && 256 <= 256-at4 {
 		row := (*[256]uint32)(local[at:])
 		row2 := (*[256]uint32)(local[at2:])
 		row3 := (*[256]uint32)(local[at3:])
 		row4 := (*[256]uint32)(local[at4:])
-//line equalize.go:28
-		clear(row[0:256])
+		/*line equalize.go:28*/ clear(row[0:256])
 		clear(row2[0:256])
 		clear(row3[0:256])
 		clear(row4[0:256])
 		return
 	}
-//line equalize.go:34:10000
-	for threadX := range 256 {
-//line equalize.go:35:10000
-		r.ThreadIdx.X = threadX
-//line equalize.go:28
-		local[at+threadX] = 0
-//line equalize.go:28
-		local[at2+threadX] = 0
-//line equalize.go:28
-		local[at3+threadX] = 0
-//line equalize.go:28
-		local[at4+threadX] = 0
-	}
+	/*line equalize.go:34:10000*/ for threadX := range 256 {
+		/*line equalize.go:35:10000*/ r.ThreadIdx.X = threadX
+		/*line equalize.go:28*/ local[at+threadX] = 0
+		/*line equalize.go:28*/ local[at2+threadX] = 0
+		/*line equalize.go:28*/ local[at3+threadX] = 0
+		/*line equalize.go:28*/ local[at4+threadX] = 0
+	} /*line quern_gen.go:710:1*/
 }
 
 //go:noinline
-//line quern_gen.go:1078:1
 func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
 	if bFirst2 >= -1<<61 && bFirst2 <= 1<<61 {
 		count2 := min(256-bFirst2, 256)
@@ -1083,23 +719,20 @@ func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
 		}
 		if bFirst2 >= 0 && count2 <= 256-bFirst2 {
 			row5 := local[bFirst2:][:count2]
-//line equalize.go:28
-			clear(row5)
+			/*line equalize.go:28*/ clear(row5)
 			return
 		}
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line equalize.go:27
-		if bFirst2+threadX < 256 {
+		/*line equalize.go:27*/ if bFirst2+threadX < 256 {
 			local[bFirst2+threadX] = 0
 		}
-	}
+	} /*line quern_gen.go:731:1*/
 }
 
 //go:noinline
-//line quern_gen.go:1102:1
-func quernRow3Histogram(r *host.Run, base, start, n int, planes []float32, size6 int, local *[256]uint32, start2, start3, start4 int) {
+func quernRow3Histogram(r *host.Run, base int, start int, n int, planes []float32, size6 int, local *[256]uint32, start2 int, start3 int, start4 int) {
 	if start2 >= -1<<61 && start2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count3 := min(n-start2, 256)
 		if count3 <= 0 {
@@ -1111,57 +744,33 @@ func quernRow3Histogram(r *host.Run, base, start, n int, planes []float32, size6
 			row8 := planes[start4:][:count3]
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
-//line equalize.go:36:10000
-				c2 := rgb{R: row6[threadX], G: row7[threadX], B: row8[threadX]}
-//line equalize.go:37:10000
-				result0 := c2.luminance()
-//line equalize.go:38:10000
-				t2 := result0
-//line equalize.go:37:10000
-				result02 := encodeSRGB(t2)
-//line equalize.go:38:10000
-				tone := result02
-//line equalize.go:38:10000
-				local[min(host.Int64[int](tone*256), 255)] += 1
-//line equalize.go:39:10000
+				/*line equalize.go:36:10000*/ c2 := rgb{R: row6[threadX], G: row7[threadX], B: row8[threadX]}
+				/*line equalize.go:37:10000*/ result0 := c2.luminance()
+				/*line equalize.go:38:10000*/ t2 := result0
+				/*line equalize.go:37:10000*/ result02 := encodeSRGB(t2)
+				/*line equalize.go:38:10000*/ tone := result02
+				/*line equalize.go:38:10000*/ local[min(host.Int64[int](tone*256), 255)] += 1 /*line quern_gen.go:752:1*/
 			}
-//line equalize.go:40:10000
-			return
-//line equalize.go:41:10000
+			/*line equalize.go:40:10000*/ return /*line quern_gen.go:754:1*/
 		}
-//line equalize.go:42
 	}
-	for threadX := range 256 {
-//line equalize.go:44:10000
-		r.ThreadIdx.X = threadX
-//line equalize.go:45:10000
-		first := base + threadX
-//line equalize.go:46:10000
-		i := first + start
-//line equalize.go:35:10000
-		if i < n {
-//line equalize.go:36:10000
-			c2 := rgb{R: planes[i], G: planes[n+i], B: planes[size6+i]}
-//line equalize.go:37:10000
-			result0 := c2.luminance()
-//line equalize.go:38:10000
-			t2 := result0
-//line equalize.go:37:10000
-			result02 := encodeSRGB(t2)
-//line equalize.go:38:10000
-			tone := result02
-//line equalize.go:38:10000
-			local[min(host.Int64[int](tone*256), 255)] += 1
-//line equalize.go:39:10000
+	/*line equalize.go:43*/ for threadX := range 256 {
+		/*line equalize.go:44:10000*/ r.ThreadIdx.X = threadX
+		/*line equalize.go:45:10000*/ first := base + threadX
+		/*line equalize.go:46:10000*/ i := first + start
+		/*line equalize.go:35:10000*/ if i < n {
+			/*line equalize.go:36:10000*/ c2 := rgb{R: planes[i], G: planes[n+i], B: planes[size6+i]}
+			/*line equalize.go:37:10000*/ result0 := c2.luminance()
+			/*line equalize.go:38:10000*/ t2 := result0
+			/*line equalize.go:37:10000*/ result02 := encodeSRGB(t2)
+			/*line equalize.go:38:10000*/ tone := result02
+			/*line equalize.go:38:10000*/ local[min(host.Int64[int](tone*256), 255)] += 1 /*line quern_gen.go:767:1*/
 		}
-//line equalize.go:40:10000
 	}
-//line equalize.go:41:10000
 }
 
 //go:noinline
-//line quern_gen.go:1164:1
-func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint32, at6, at7, at8 int) {
+func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint32, at6 int, at7 int, at8 int) {
 	if at5 >= 0 && 256 <= 256-at5 && 256 <= len(counts)-at5 && at6 >= 0 && 256 <= 256-at6 && 256 <= len(counts)-at6 && at7 >= 0 && 256 <= 256-at7 && 256 <= len(counts)-at7 && at8 >= 0 && 256 <= 256-at8 && 256 <= len(counts)-at8 {
 		row9 := (*[256]uint32)(local[at5:])
 		row10 := (*[256]uint32)(counts[at5:])
@@ -1172,87 +781,47 @@ func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint3
 		row15 := (*[256]uint32)(local[at8:])
 		row16 := (*[256]uint32)(counts[at8:])
 		for threadX := range 256 {
-//line equalize.go:44:10000
-			count4 := row9[threadX]
-//line equalize.go:45:10000
-			if count4 != 0 {
-//line equalize.go:45:10000
-				atomic.AddUint32(&row10[threadX], count4)
-//line equalize.go:46:10000
+			/*line equalize.go:44:10000*/ count4 := row9[threadX]
+			/*line equalize.go:45:10000*/ if count4 != 0 {
+				/*line equalize.go:45:10000*/ atomic.AddUint32(&row10[threadX], count4) /*line quern_gen.go:786:1*/
 			}
-//line equalize.go:44:10000
-			count5 := row11[threadX]
-//line equalize.go:45:10000
-			if count5 != 0 {
-//line equalize.go:45:10000
-				atomic.AddUint32(&row12[threadX], count5)
-//line equalize.go:46:10000
+			/*line equalize.go:44:10000*/ count5 := row11[threadX]
+			/*line equalize.go:45:10000*/ if count5 != 0 {
+				/*line equalize.go:45:10000*/ atomic.AddUint32(&row12[threadX], count5) /*line quern_gen.go:790:1*/
 			}
-//line equalize.go:44:10000
-			count6 := row13[threadX]
-//line equalize.go:45:10000
-			if count6 != 0 {
-//line equalize.go:45:10000
-				atomic.AddUint32(&row14[threadX], count6)
-//line equalize.go:46:10000
+			/*line equalize.go:44:10000*/ count6 := row13[threadX]
+			/*line equalize.go:45:10000*/ if count6 != 0 {
+				/*line equalize.go:45:10000*/ atomic.AddUint32(&row14[threadX], count6) /*line quern_gen.go:794:1*/
 			}
-//line equalize.go:44:10000
-			count7 := row15[threadX]
-//line equalize.go:45:10000
-			if count7 != 0 {
-//line equalize.go:45:10000
-				atomic.AddUint32(&row16[threadX], count7)
-//line equalize.go:46:10000
+			/*line equalize.go:44:10000*/ count7 := row15[threadX]
+			/*line equalize.go:45:10000*/ if count7 != 0 {
+				/*line equalize.go:45:10000*/ atomic.AddUint32(&row16[threadX], count7) /*line quern_gen.go:798:1*/
 			}
-//line equalize.go:47:10000
 		}
-//line equalize.go:48:10000
-		return
-//line equalize.go:49:10000
+		/*line equalize.go:48:10000*/ return /*line quern_gen.go:801:1*/
 	}
-//line equalize.go:50:10000
-	for threadX := range 256 {
-//line equalize.go:51:10000
-		r.ThreadIdx.X = threadX
-//line equalize.go:44:10000
-		count4 := local[at5+threadX]
-//line equalize.go:45:10000
-		if count4 != 0 {
-//line equalize.go:45:10000
-			atomic.AddUint32(&counts[at5+threadX], count4)
-//line equalize.go:46:10000
+	/*line equalize.go:50:10000*/ for threadX := range 256 {
+		/*line equalize.go:51:10000*/ r.ThreadIdx.X = threadX
+		/*line equalize.go:44:10000*/ count4 := local[at5+threadX]
+		/*line equalize.go:45:10000*/ if count4 != 0 {
+			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at5+threadX], count4) /*line quern_gen.go:807:1*/
 		}
-//line equalize.go:44:10000
-		count5 := local[at6+threadX]
-//line equalize.go:45:10000
-		if count5 != 0 {
-//line equalize.go:45:10000
-			atomic.AddUint32(&counts[at6+threadX], count5)
-//line equalize.go:46:10000
+		/*line equalize.go:44:10000*/ count5 := local[at6+threadX]
+		/*line equalize.go:45:10000*/ if count5 != 0 {
+			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at6+threadX], count5) /*line quern_gen.go:811:1*/
 		}
-//line equalize.go:44:10000
-		count6 := local[at7+threadX]
-//line equalize.go:45:10000
-		if count6 != 0 {
-//line equalize.go:45:10000
-			atomic.AddUint32(&counts[at7+threadX], count6)
-//line equalize.go:46:10000
+		/*line equalize.go:44:10000*/ count6 := local[at7+threadX]
+		/*line equalize.go:45:10000*/ if count6 != 0 {
+			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at7+threadX], count6) /*line quern_gen.go:815:1*/
 		}
-//line equalize.go:44:10000
-		count7 := local[at8+threadX]
-//line equalize.go:45:10000
-		if count7 != 0 {
-//line equalize.go:45:10000
-			atomic.AddUint32(&counts[at8+threadX], count7)
-//line equalize.go:46:10000
+		/*line equalize.go:44:10000*/ count7 := local[at8+threadX]
+		/*line equalize.go:45:10000*/ if count7 != 0 {
+			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at8+threadX], count7) /*line quern_gen.go:819:1*/
 		}
-//line equalize.go:47:10000
 	}
-//line equalize.go:48:10000
 }
 
 //go:noinline
-//line quern_gen.go:1256:1
 func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []uint32) {
 	if bFirst4 >= -1<<61 && bFirst4 <= 1<<61 {
 		count10 := min(256-bFirst4, 256)
@@ -1263,44 +832,25 @@ func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []u
 			row17 := local[bFirst4:][:count10]
 			row18 := counts[bFirst4:][:count10]
 			for threadX := range count10 {
-//line equalize.go:44:10000
-				count9 := row17[threadX]
-//line equalize.go:45:10000
-				if count9 != 0 {
-//line equalize.go:45:10000
-					atomic.AddUint32(&row18[threadX], count9)
-//line equalize.go:46:10000
+				/*line equalize.go:44:10000*/ count9 := row17[threadX]
+				/*line equalize.go:45:10000*/ if count9 != 0 {
+					/*line equalize.go:45:10000*/ atomic.AddUint32(&row18[threadX], count9) /*line quern_gen.go:837:1*/
 				}
-//line equalize.go:47:10000
 			}
-//line equalize.go:48:10000
-			return
-//line equalize.go:49:10000
+			/*line equalize.go:48:10000*/ return /*line quern_gen.go:840:1*/
 		}
-//line equalize.go:50:10000
 	}
-//line equalize.go:51:10000
-	for threadX := range 256 {
-//line equalize.go:52:10000
-		r.ThreadIdx.X = threadX
-//line equalize.go:43
-		if bFirst4+threadX < 256 {
-//line equalize.go:44:10000
-			count9 := local[bFirst4+threadX]
-//line equalize.go:45:10000
-			if count9 != 0 {
-//line equalize.go:45:10000
-				atomic.AddUint32(&counts[bFirst4+threadX], count9)
-//line equalize.go:46:10000
+	/*line equalize.go:51:10000*/ for threadX := range 256 {
+		/*line equalize.go:52:10000*/ r.ThreadIdx.X = threadX
+		/*line equalize.go:43*/ if bFirst4+threadX < 256 {
+			/*line equalize.go:44:10000*/ count9 := local[bFirst4+threadX]
+			/*line equalize.go:45:10000*/ if count9 != 0 {
+				/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[bFirst4+threadX], count9) /*line quern_gen.go:848:1*/
 			}
-//line equalize.go:47:10000
 		}
-//line equalize.go:48:10000
 	}
-//line equalize.go:49:10000
 }
 
-//line quern_gen.go:1304:1
 func quernPlainToneCurve(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_toneCurve(t, v0, v1, v2) })
@@ -1321,75 +871,50 @@ func quernHostToneCurve(r *host.Run) {
 				quernRow1ToneCurve(r, sums, counts)
 			}
 		}
-//line equalize.go:61
-		d = 1
+		/*line equalize.go:61*/ d = 1
 		for ; d < 256; d *= 2 {
 			if r.Halted() {
-//line equalize.go:61
-				r.Halt()
+				/*line equalize.go:61*/ r.Halt()
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
-//line equalize.go:65:10000
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:66:10000
-					first := (threadZ*1 + threadY) * 256
-//line equalize.go:67:10000
-					quernRow2ToneCurve(r, lefts, first, d, sums)
-//line equalize.go:68:10000
+					/*line equalize.go:65:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line equalize.go:66:10000*/ first := (threadZ*1 + threadY) * 256
+					/*line equalize.go:67:10000*/ quernRow2ToneCurve(r, lefts, first, d, sums) /*line quern_gen.go:883:1*/
 				}
-//line equalize.go:69:10000
 			}
-//line equalize.go:70:10000
-			for threadZ := range 1 {
-//line equalize.go:71:10000
-				for threadY := range 1 {
-//line equalize.go:72:10000
-					first2 := (threadZ*1 + threadY) * 256
-//line equalize.go:73:10000
-					quernRow3ToneCurve(r, lefts, first2, sums)
-//line equalize.go:74:10000
+			/*line equalize.go:70:10000*/ for threadZ := range 1 {
+				/*line equalize.go:71:10000*/ for threadY := range 1 {
+					/*line equalize.go:72:10000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line equalize.go:73:10000*/ quernRow3ToneCurve(r, lefts, first2, sums) /*line quern_gen.go:889:1*/
 				}
-//line equalize.go:75:10000
 			}
-//line equalize.go:76:10000
 		}
-//line equalize.go:71:10000
-		total = max(sums[255], 1)
-//line equalize.go:72:10000
-		for threadZ := range 1 {
-//line equalize.go:73:10000
-			for threadY := range 1 {
-//line equalize.go:74:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line equalize.go:75:10000
-				quernRow4ToneCurve(r, sums, total, strength, curve)
-//line equalize.go:76:10000
+		/*line equalize.go:71:10000*/ total = max(sums[255], 1)
+		/*line equalize.go:72:10000*/ for threadZ := range 1 {
+			/*line equalize.go:73:10000*/ for threadY := range 1 {
+				/*line equalize.go:74:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line equalize.go:75:10000*/ quernRow4ToneCurve(r, sums, total, strength, curve) /*line quern_gen.go:897:1*/
 			}
-//line equalize.go:77
 		}
 	}
 }
 
 //go:noinline
-//line quern_gen.go:1376:1
 func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 	if 256 <= len(counts) {
 		row := (*[256]uint32)(counts[0:])
-//line equalize.go:59
-		copy(sums[0:256], row[0:256])
+		/*line equalize.go:59*/ copy(sums[0:256], row[0:256])
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line equalize.go:59
-		sums[threadX] = counts[threadX]
-	}
+		/*line equalize.go:59*/ sums[threadX] = counts[threadX]
+	} /*line quern_gen.go:913:1*/
 }
 
 //go:noinline
-//line quern_gen.go:1392:1
-func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]uint32) {
+func quernRow2ToneCurve(r *host.Run, lefts []uint32, first int, d int, sums *[256]uint32) {
 	leftRow := (*[256]uint32)(lefts[first:])
 	if 0-d >= 0 && 256 <= 256-(0-d) {
 		row2 := (*[256]uint32)(sums[0-d:])
@@ -1397,93 +922,59 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 //line equalize.go:62
 			var left uint32
 			if threadX >= d {
-				left = row2[threadX]
-//line equalize.go:65:10000
+				left = row2[threadX] /*line quern_gen.go:925:1*/
 			}
-//line equalize.go:66:10000
-			leftRow[threadX] = left
-//line equalize.go:67:10000
+			/*line equalize.go:66:10000*/ leftRow[threadX] = left /*line quern_gen.go:927:1*/
 		}
-//line equalize.go:68:10000
-		return
-//line equalize.go:69:10000
+		/*line equalize.go:68:10000*/ return /*line quern_gen.go:929:1*/
 	}
-//line equalize.go:70:10000
-	for threadX := range 256 {
-//line equalize.go:71:10000
-		r.ThreadIdx.X = threadX
+	/*line equalize.go:70:10000*/ for threadX := range 256 {
+		/*line equalize.go:71:10000*/ r.ThreadIdx.X = threadX
 //line equalize.go:62
 		var left uint32
 		if threadX >= d {
-			left = sums[threadX-d]
-//line equalize.go:65:10000
+			left = sums[threadX-d] /*line quern_gen.go:936:1*/
 		}
-//line equalize.go:66:10000
-		leftRow[threadX] = left
-//line equalize.go:67:10000
+		/*line equalize.go:66:10000*/ leftRow[threadX] = left /*line quern_gen.go:938:1*/
 	}
-//line equalize.go:68:10000
 }
 
 //go:noinline
-//line quern_gen.go:1430:1
 func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
 	leftRow := (*[256]uint32)(lefts[first2:])
 	for threadX := range 256 {
 		left := leftRow[threadX]
-//line equalize.go:67:10000
-		sums[threadX] += left
-//line equalize.go:68:10000
+		/*line equalize.go:67:10000*/ sums[threadX] += left /*line quern_gen.go:947:1*/
 	}
-//line equalize.go:69:10000
 }
 
 //go:noinline
-//line quern_gen.go:1443:1
 func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32) {
 	if 0 < len(curve) && 256 <= len(curve)-1 {
 		row3 := (*[256]float32)(curve[1:])
 		for threadX := range 256 {
 			identity := float32(threadX+1) * 0.00390625
-//line equalize.go:73:10000
-			t2 := float32(sums[threadX]) / float32(total)
-//line equalize.go:74:10000
-			result0 := identity + strength*(t2-identity)
-//line equalize.go:75:10000
-			row3[threadX] = result0
-//line equalize.go:74:10000
-			if threadX == 0 {
-//line equalize.go:75:10000
-				curve[0] = 0
-//line equalize.go:76:10000
+			/*line equalize.go:73:10000*/ t2 := float32(sums[threadX]) / float32(total)
+			/*line equalize.go:74:10000*/ result0 := identity + strength*(t2-identity)
+			/*line equalize.go:75:10000*/ row3[threadX] = result0
+			/*line equalize.go:74:10000*/ if threadX == 0 {
+				/*line equalize.go:75:10000*/ curve[0] = 0 /*line quern_gen.go:961:1*/
 			}
-//line equalize.go:77
 		}
-		return
+		/*line equalize.go:78*/ return
 	}
-//line equalize.go:80:10000
-	for threadX := range 256 {
-//line equalize.go:81:10000
-		r.ThreadIdx.X = threadX
-//line equalize.go:82:10000
-		identity := float32(threadX+1) * 0.00390625
-//line equalize.go:73:10000
-		t2 := float32(sums[threadX]) / float32(total)
-//line equalize.go:74:10000
-		result0 := identity + strength*(t2-identity)
-//line equalize.go:73:10000
-		curve[threadX+1] = result0
-//line equalize.go:74:10000
-		if threadX == 0 {
-//line equalize.go:75:10000
-			curve[0] = 0
-//line equalize.go:76:10000
+	/*line equalize.go:80:10000*/ for threadX := range 256 {
+		/*line equalize.go:81:10000*/ r.ThreadIdx.X = threadX
+		/*line equalize.go:82:10000*/ identity := float32(threadX+1) * 0.00390625
+		/*line equalize.go:73:10000*/ t2 := float32(sums[threadX]) / float32(total)
+		/*line equalize.go:74:10000*/ result0 := identity + strength*(t2-identity)
+		/*line equalize.go:73:10000*/ curve[threadX+1] = result0
+		/*line equalize.go:74:10000*/ if threadX == 0 {
+			/*line equalize.go:75:10000*/ curve[0] = 0 /*line quern_gen.go:973:1*/
 		}
-//line equalize.go:77
 	}
 }
 
-//line quern_gen.go:1487:1
 func quernPlainEqualize(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_equalize(t, v0, v1) })
@@ -1512,7 +1003,7 @@ func quernHostEqualize(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, curve []float32, width, base2, base3 int) {
+func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int, curve []float32, width int, base2 int, base3 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -1524,39 +1015,24 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 			row3 := planes[base3:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line equalize.go:88:10000
-				c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
-//line equalize.go:89:10000
-				result0 := c.luminance()
-//line equalize.go:90:10000
-				y := max(result0, 6e-05)
-//line equalize.go:90:10000
-				t2 := y
-//line equalize.go:90:10000
-				result02 := encodeSRGB(t2)
-//line equalize.go:91:10000
-				tone := result02 * 256
-//line equalize.go:91:10000
-				b := min(host.Int64[int](tone), 255)
-//line equalize.go:92:10000
-				t4 := curve[b]
-//line equalize.go:92:10000
-				t5 := curve[b+1]
-//line equalize.go:93
-				t6 := tone - float32(b)
+				/*line equalize.go:88:10000*/ c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+				/*line equalize.go:89:10000*/ result0 := c.luminance()
+				/*line equalize.go:90:10000*/ y := max(result0, 6e-05)
+				/*line equalize.go:90:10000*/ t2 := y
+				/*line equalize.go:90:10000*/ result02 := encodeSRGB(t2)
+				/*line equalize.go:91:10000*/ tone := result02 * 256
+				/*line equalize.go:91:10000*/ b := min(host.Int64[int](tone), 255)
+				/*line equalize.go:92:10000*/ t4 := curve[b]
+				/*line equalize.go:92:10000*/ t5 := curve[b+1]
+				/*line equalize.go:93*/ t6 := tone - float32(b)
 				result03 := t4 + t6*(t5-t4)
 				t8 := result03
-//line equalize.go:92:10000
-				result04 := decodeSRGB(t8)
-//line equalize.go:93
-				target := result04
-//line equalize.go:93
-				t10 := target / y
-//line equalize.go:93
-				result05 := c.scale(t10)
+				/*line equalize.go:92:10000*/ result04 := decodeSRGB(t8)
+				/*line equalize.go:93*/ target := result04
+				/*line equalize.go:93*/ t10 := target / y
+				/*line equalize.go:93*/ result05 := c.scale(t10)
 				c = result05
-//line equalize.go:94
-				row[threadX] = c.R
+				/*line equalize.go:94*/ row[threadX] = c.R
 				row2[threadX] = c.G
 				row3[threadX] = c.B
 			}
@@ -1566,51 +1042,32 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line equalize.go:85:10000
-		if i >= n {
-//line equalize.go:86:10000
-			continue
-//line equalize.go:87:10000
+		/*line equalize.go:85:10000*/ if i >= n {
+			/*line equalize.go:86:10000*/ continue /*line quern_gen.go:1046:1*/
 		}
-//line equalize.go:88:10000
-		c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
-//line equalize.go:89:10000
-		result0 := c.luminance()
-//line equalize.go:90:10000
-		y := max(result0, 6e-05)
-//line equalize.go:90:10000
-		t2 := y
-//line equalize.go:90:10000
-		result02 := encodeSRGB(t2)
-//line equalize.go:91:10000
-		tone := result02 * 256
-//line equalize.go:91:10000
-		b := min(host.Int64[int](tone), 255)
-//line equalize.go:92:10000
-		t4 := curve[b]
-//line equalize.go:92:10000
-		t5 := curve[b+1]
-//line equalize.go:93
-		t6 := tone - float32(b)
+		/*line equalize.go:88:10000*/ c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
+		/*line equalize.go:89:10000*/ result0 := c.luminance()
+		/*line equalize.go:90:10000*/ y := max(result0, 6e-05)
+		/*line equalize.go:90:10000*/ t2 := y
+		/*line equalize.go:90:10000*/ result02 := encodeSRGB(t2)
+		/*line equalize.go:91:10000*/ tone := result02 * 256
+		/*line equalize.go:91:10000*/ b := min(host.Int64[int](tone), 255)
+		/*line equalize.go:92:10000*/ t4 := curve[b]
+		/*line equalize.go:92:10000*/ t5 := curve[b+1]
+		/*line equalize.go:93*/ t6 := tone - float32(b)
 		result03 := t4 + t6*(t5-t4)
 		t8 := result03
-//line equalize.go:92:10000
-		result04 := decodeSRGB(t8)
-//line equalize.go:93
-		target := result04
-//line equalize.go:93
-		t10 := target / y
-//line equalize.go:93
-		result05 := c.scale(t10)
+		/*line equalize.go:92:10000*/ result04 := decodeSRGB(t8)
+		/*line equalize.go:93*/ target := result04
+		/*line equalize.go:93*/ t10 := target / y
+		/*line equalize.go:93*/ result05 := c.scale(t10)
 		c = result05
-//line equalize.go:94
-		planes[i] = c.R
+		/*line equalize.go:94*/ planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
-	}
+	} /*line quern_gen.go:1068:1*/
 }
 
-//line quern_gen.go:1614:1
 func quernPlainToLinear(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Value[rgb](r, 1), host.Slice[uint32](r, 2), host.Slice[float32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_toLinear(t, v0, v1, v2, v3) })
@@ -1641,7 +1098,7 @@ func quernHostToLinear(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float32, background rgb, planes []float32, size, width, base2, base3 int) {
+func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []float32, background rgb, planes []float32, size int, width int, base2 int, base3 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -1654,53 +1111,37 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 			row4 := planes[base3:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels.go:21
-				p := row[threadX]
+				/*line kernels.go:21*/ p := row[threadX]
 				c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
 				t1 := c
 				t2 := float32(p>>24) * 0.003921569
-//line kernels.go:23
-				result0 := background.mix(t1, t2)
+				/*line kernels.go:23*/ result0 := background.mix(t1, t2)
 				c = result0
-//line kernels.go:24
-				row2[threadX] = c.R
+				/*line kernels.go:24*/ row2[threadX] = c.R
 				row3[threadX] = c.G
-				row4[threadX] = c.B
-//line kernels.go:27:20000
+				row4[threadX] = c.B /*line quern_gen.go:1122:1*/
 			}
-//line kernels.go:28:20000
-			return
-//line kernels.go:29:20000
+			/*line kernels.go:28:20000*/ return /*line quern_gen.go:1124:1*/
 		}
-//line kernels.go:30:20000
 	}
-//line kernels.go:31:20000
-	for threadX := range width {
-//line kernels.go:32:20000
-		r.ThreadIdx.X = threadX
-//line kernels.go:33:20000
-		i := base + threadX
-//line kernels.go:18
-		if i >= n {
+	/*line kernels.go:31:20000*/ for threadX := range width {
+		/*line kernels.go:32:20000*/ r.ThreadIdx.X = threadX
+		/*line kernels.go:33:20000*/ i := base + threadX
+		/*line kernels.go:18*/ if i >= n {
 			continue
 		}
 		p := pixels[i]
 		c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
 		t1 := c
 		t2 := float32(p>>24) * 0.003921569
-//line kernels.go:23
-		result0 := background.mix(t1, t2)
+		/*line kernels.go:23*/ result0 := background.mix(t1, t2)
 		c = result0
-//line kernels.go:24
-		planes[i] = c.R
+		/*line kernels.go:24*/ planes[i] = c.R
 		planes[n+i] = c.G
-		planes[size+i] = c.B
-//line kernels.go:27:20000
+		planes[size+i] = c.B /*line quern_gen.go:1141:1*/
 	}
-//line kernels.go:28:20000
 }
 
-//line quern_gen.go:1704:1
 func quernPlainToSRGB(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_toSRGB(t, v0, v1) })
@@ -1729,7 +1170,7 @@ func quernHostToSRGB(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixels []uint32, width, base2, base3 int) {
+func quernRow1ToSRGB(r *host.Run, base int, n int, planes []float32, size int, pixels []uint32, width int, base2 int, base3 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -1742,76 +1183,42 @@ func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixel
 			row4 := pixels[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels.go:35:20000
-				t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
-//line kernels.go:35:20000
-				result0 := quernFunc1ToSRGB(t1)
-//line kernels.go:36:20000
-				row4[threadX] = result0
-//line kernels.go:37:20000
+				/*line kernels.go:35:20000*/ t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+				/*line kernels.go:35:20000*/ result0 := quernFunc1ToSRGB(t1)
+				/*line kernels.go:36:20000*/ row4[threadX] = result0 /*line quern_gen.go:1188:1*/
 			}
-//line kernels.go:38:20000
-			return
-//line kernels.go:39:20000
+			/*line kernels.go:38:20000*/ return /*line quern_gen.go:1190:1*/
 		}
-//line kernels.go:40:20000
 	}
-//line kernels.go:41:20000
-	for threadX := range width {
-//line kernels.go:42:20000
-		r.ThreadIdx.X = threadX
-//line kernels.go:43:20000
-		i := base + threadX
-//line kernels.go:34:20000
-		if i < n {
-//line kernels.go:35:20000
-			t1 := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
-//line kernels.go:35:20000
-			result0 := quernFunc1ToSRGB(t1)
-//line kernels.go:35:20000
-			pixels[i] = result0
-//line kernels.go:36:20000
+	/*line kernels.go:41:20000*/ for threadX := range width {
+		/*line kernels.go:42:20000*/ r.ThreadIdx.X = threadX
+		/*line kernels.go:43:20000*/ i := base + threadX
+		/*line kernels.go:34:20000*/ if i < n {
+			/*line kernels.go:35:20000*/ t1 := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
+			/*line kernels.go:35:20000*/ result0 := quernFunc1ToSRGB(t1)
+			/*line kernels.go:35:20000*/ pixels[i] = result0 /*line quern_gen.go:1199:1*/
 		}
-//line kernels.go:37:20000
 	}
-//line kernels.go:38:20000
 }
 
 // quernFunc1ToSRGB is main.pack.
-//
-//line quern_gen.go:1783:1
 func quernFunc1ToSRGB(c rgb) uint32 {
-//line color.go:69:30000
-	t1 := c.R
-//line color.go:69:30000
-	result0 := quernFunc2ToSRGB(t1)
-//line color.go:70:30000
-	t3 := c.G
-//line color.go:69:30000
-	result02 := quernFunc2ToSRGB(t3)
-//line color.go:70:30000
-	t5 := c.B
-//line color.go:69:30000
-	result03 := quernFunc2ToSRGB(t5)
-//line color.go:70:30000
-	return result0 | result02<<8 | result03<<16 | 4278190080
-//line color.go:71:30000
+	/*line color.go:69:30000*/ t1 := c.R
+	/*line color.go:69:30000*/ result0 := quernFunc2ToSRGB(t1)
+	/*line color.go:70:30000*/ t3 := c.G
+	/*line color.go:69:30000*/ result02 := quernFunc2ToSRGB(t3)
+	/*line color.go:70:30000*/ t5 := c.B
+	/*line color.go:69:30000*/ result03 := quernFunc2ToSRGB(t5)
+	/*line color.go:70:30000*/ return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1212:1*/
 }
 
 // quernFunc2ToSRGB is main.quantise.
-//
-//line quern_gen.go:1804:1
 func quernFunc2ToSRGB(linear float32) uint32 {
-//line color.go:73:30000
-	t1 := linear
-//line color.go:73:30000
-	result0 := encodeSRGB(t1)
-//line color.go:74:30000
-	return host.Narrow[uint32](result0*255 + 0.5)
-//line color.go:75:30000
+	/*line color.go:73:30000*/ t1 := linear
+	/*line color.go:73:30000*/ result0 := encodeSRGB(t1)
+	/*line color.go:74:30000*/ return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1219:1*/
 }
 
-//line quern_gen.go:1815:1
 func quernPlainSharpen(r *host.Run) {
 	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_sharpen(t, v0, v1, v2) })
@@ -1847,38 +1254,22 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 			row := planes[base:][:count]
 			row2 := blurred[base:][:count]
 			for threadX := range count {
-//line kernels.go:45:20000
-				v := row[threadX]
-//line kernels.go:46:20000
-				row[threadX] = max(0, v+amount*(v-row2[threadX]))
-//line kernels.go:47:20000
+				/*line kernels.go:45:20000*/ v := row[threadX]
+				/*line kernels.go:46:20000*/ row[threadX] = max(0, v+amount*(v-row2[threadX])) /*line quern_gen.go:1258:1*/
 			}
-//line kernels.go:48:20000
-			return
-//line kernels.go:49:20000
+			/*line kernels.go:48:20000*/ return /*line quern_gen.go:1260:1*/
 		}
-//line kernels.go:50:20000
 	}
-//line kernels.go:51:20000
-	for threadX := range width {
-//line kernels.go:52:20000
-		r.ThreadIdx.X = threadX
-//line kernels.go:53:20000
-		i := base + threadX
-//line kernels.go:44:20000
-		if i < len(planes) {
-//line kernels.go:45:20000
-			v := planes[i]
-//line kernels.go:46:20000
-			planes[i] = max(0, v+amount*(v-blurred[i]))
-//line kernels.go:47:20000
+	/*line kernels.go:51:20000*/ for threadX := range width {
+		/*line kernels.go:52:20000*/ r.ThreadIdx.X = threadX
+		/*line kernels.go:53:20000*/ i := base + threadX
+		/*line kernels.go:44:20000*/ if i < len(planes) {
+			/*line kernels.go:45:20000*/ v := planes[i]
+			/*line kernels.go:46:20000*/ planes[i] = max(0, v+amount*(v-blurred[i])) /*line quern_gen.go:1268:1*/
 		}
-//line kernels.go:48:20000
 	}
-//line kernels.go:49:20000
 }
 
-//line quern_gen.go:1882:1
 func quernPlainRotateBilinear(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBilinear(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -1924,7 +1315,7 @@ func quernHostRotateBilinear(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in []float32, plane, plane2, plane3 int, out []float32, start, t2, size, width, start2, start3, start4 int) {
+func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t17 int, t21 int, t25 int, t29 int, in []float32, plane int, plane2 int, plane3 int, out []float32, start int, t2 int, size int, width int, start2 int, start3 int, start4 int) {
 	if !(y < outH) {
 		return
 	}
@@ -1940,378 +1331,192 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-//line rotate.go:44:40000
-				sx, sy := r2.source(x, y)
-//line rotate.go:45:40000
-				sx2 := sx
-//line rotate.go:46:40000
-				sy2 := sy
-//line rotate.go:45:40000
-				t7 := sx2
-//line rotate.go:46:40000
-				t8 := sy2
-//line rotate.go:45:40000
-				result0 := coverage(t7, t8, w, h)
-//line rotate.go:46:40000
-				alpha := result0
-//line rotate.go:46:40000
-				c := background
-//line rotate.go:47:40000
-				if alpha > 0 {
-//line rotate.go:48:40000
-					t12 := float32(math.Floor(float64(sx2)))
-//line rotate.go:49:40000
-					t13 := float32(math.Floor(float64(sy2)))
-//line rotate.go:50:40000
-					fx := t12
-//line rotate.go:51:40000
-					fy := t13
-//line rotate.go:49:40000
-					t14 := sx2 - fx
-//line rotate.go:50:40000
-					t15 := sy2 - fy
-//line rotate.go:51:40000
-					tx := t14
-//line rotate.go:52:40000
-					ty := t15
-//line rotate.go:50:40000
-					t16 := host.Int64[int](fx)
-//line rotate.go:51:40000
-					result02 := min(max(t16, 0), t17)
-//line rotate.go:52:40000
-					t19 := result02
-//line rotate.go:53:40000
-					t20 := host.Int64[int](fx) + 1
-//line rotate.go:54:40000
-					result03 := min(max(t20, 0), t21)
-//line rotate.go:55:40000
-					t23 := result03
-//line rotate.go:56:40000
-					x0 := t19
-//line rotate.go:57:40000
-					x1 := t23
-//line rotate.go:51:40000
-					t24 := host.Int64[int](fy)
-//line rotate.go:52:40000
-					result04 := min(max(t24, 0), t25)
-//line rotate.go:53:40000
-					t27 := result04 * w
-//line rotate.go:54:40000
-					t28 := host.Int64[int](fy) + 1
-//line rotate.go:55:40000
-					result05 := min(max(t28, 0), t29)
-//line rotate.go:56:40000
-					t31 := result05 * w
-//line rotate.go:57:40000
-					y0 := t27
-//line rotate.go:58:40000
-					y1 := t31
-//line rotate.go:55:40000
-					t32 := in[plane+y0+x0]
-//line rotate.go:55:40000
-					t33 := in[plane+y0+x1]
-//line rotate.go:56:40000
-					t34 := tx
-//line rotate.go:57:40000
-					result06 := t32 + t34*(t33-t32)
-//line rotate.go:58:40000
-					top := result06
-//line rotate.go:56:40000
-					t36 := in[plane+y1+x0]
-//line rotate.go:56:40000
-					t37 := in[plane+y1+x1]
-//line rotate.go:57:40000
-					t38 := tx
-//line rotate.go:58:40000
-					result07 := t36 + t38*(t37-t36)
-//line rotate.go:59:40000
-					bottom := result07
-//line rotate.go:57:40000
-					t40 := top
-//line rotate.go:58:40000
-					t41 := bottom
-//line rotate.go:59:40000
-					t42 := ty
-//line rotate.go:60:40000
-					result08 := t40 + t42*(t41-t40)
-//line rotate.go:61:40000
-					v_0 := result08
-//line rotate.go:55:40000
-					t322 := in[plane2+y0+x0]
-//line rotate.go:55:40000
-					t332 := in[plane2+y0+x1]
-//line rotate.go:56:40000
-					t342 := tx
-//line rotate.go:57:40000
-					result09 := t322 + t342*(t332-t322)
-//line rotate.go:58:40000
-					top2 := result09
-//line rotate.go:56:40000
-					t362 := in[plane2+y1+x0]
-//line rotate.go:56:40000
-					t372 := in[plane2+y1+x1]
-//line rotate.go:57:40000
-					t382 := tx
-//line rotate.go:58:40000
-					result010 := t362 + t382*(t372-t362)
-//line rotate.go:59:40000
-					bottom2 := result010
-//line rotate.go:57:40000
-					t402 := top2
-//line rotate.go:58:40000
-					t412 := bottom2
-//line rotate.go:59:40000
-					t422 := ty
-//line rotate.go:60:40000
-					result011 := t402 + t422*(t412-t402)
-//line rotate.go:61:40000
-					v_1 := result011
-//line rotate.go:55:40000
-					t323 := in[plane3+y0+x0]
-//line rotate.go:55:40000
-					t333 := in[plane3+y0+x1]
-//line rotate.go:56:40000
-					t343 := tx
-//line rotate.go:57:40000
-					result012 := t323 + t343*(t333-t323)
-//line rotate.go:58:40000
-					top3 := result012
-//line rotate.go:56:40000
-					t363 := in[plane3+y1+x0]
-//line rotate.go:56:40000
-					t373 := in[plane3+y1+x1]
-//line rotate.go:57:40000
-					t383 := tx
-//line rotate.go:58:40000
-					result013 := t363 + t383*(t373-t363)
-//line rotate.go:59:40000
-					bottom3 := result013
-//line rotate.go:57:40000
-					t403 := top3
-//line rotate.go:58:40000
-					t413 := bottom3
-//line rotate.go:59:40000
-					t423 := ty
-//line rotate.go:60:40000
-					result014 := t403 + t423*(t413-t403)
-//line rotate.go:61:40000
-					v_2 := result014
-//line rotate.go:59:40000
-					t44 := rgb{R: v_0, G: v_1, B: v_2}
-//line rotate.go:60:40000
-					t45 := alpha
-//line rotate.go:59:40000
-					result015 := background.mix(t44, t45)
-//line rotate.go:60:40000
-					c = result015
-//line rotate.go:61:40000
+				/*line rotate.go:44:40000*/ sx, sy := r2.source(x, y)
+				/*line rotate.go:45:40000*/ sx2 := sx
+				/*line rotate.go:46:40000*/ sy2 := sy
+				/*line rotate.go:45:40000*/ t7 := sx2
+				/*line rotate.go:46:40000*/ t8 := sy2
+				/*line rotate.go:45:40000*/ result0 := coverage(t7, t8, w, h)
+				/*line rotate.go:46:40000*/ alpha := result0
+				/*line rotate.go:46:40000*/ c := background
+				/*line rotate.go:47:40000*/ if alpha > 0 {
+					/*line rotate.go:48:40000*/ t12 := float32(math.Floor(float64(sx2)))
+					/*line rotate.go:49:40000*/ t13 := float32(math.Floor(float64(sy2)))
+					/*line rotate.go:50:40000*/ fx := t12
+					/*line rotate.go:51:40000*/ fy := t13
+					/*line rotate.go:49:40000*/ t14 := sx2 - fx
+					/*line rotate.go:50:40000*/ t15 := sy2 - fy
+					/*line rotate.go:51:40000*/ tx := t14
+					/*line rotate.go:52:40000*/ ty := t15
+					/*line rotate.go:50:40000*/ t16 := host.Int64[int](fx)
+					/*line rotate.go:51:40000*/ result02 := min(max(t16, 0), t17)
+					/*line rotate.go:52:40000*/ t19 := result02
+					/*line rotate.go:53:40000*/ t20 := host.Int64[int](fx) + 1
+					/*line rotate.go:54:40000*/ result03 := min(max(t20, 0), t21)
+					/*line rotate.go:55:40000*/ t23 := result03
+					/*line rotate.go:56:40000*/ x0 := t19
+					/*line rotate.go:57:40000*/ x1 := t23
+					/*line rotate.go:51:40000*/ t24 := host.Int64[int](fy)
+					/*line rotate.go:52:40000*/ result04 := min(max(t24, 0), t25)
+					/*line rotate.go:53:40000*/ t27 := result04 * w
+					/*line rotate.go:54:40000*/ t28 := host.Int64[int](fy) + 1
+					/*line rotate.go:55:40000*/ result05 := min(max(t28, 0), t29)
+					/*line rotate.go:56:40000*/ t31 := result05 * w
+					/*line rotate.go:57:40000*/ y0 := t27
+					/*line rotate.go:58:40000*/ y1 := t31
+					/*line rotate.go:55:40000*/ t32 := in[plane+y0+x0]
+					/*line rotate.go:55:40000*/ t33 := in[plane+y0+x1]
+					/*line rotate.go:56:40000*/ t34 := tx
+					/*line rotate.go:57:40000*/ result06 := t32 + t34*(t33-t32)
+					/*line rotate.go:58:40000*/ top := result06
+					/*line rotate.go:56:40000*/ t36 := in[plane+y1+x0]
+					/*line rotate.go:56:40000*/ t37 := in[plane+y1+x1]
+					/*line rotate.go:57:40000*/ t38 := tx
+					/*line rotate.go:58:40000*/ result07 := t36 + t38*(t37-t36)
+					/*line rotate.go:59:40000*/ bottom := result07
+					/*line rotate.go:57:40000*/ t40 := top
+					/*line rotate.go:58:40000*/ t41 := bottom
+					/*line rotate.go:59:40000*/ t42 := ty
+					/*line rotate.go:60:40000*/ result08 := t40 + t42*(t41-t40)
+					/*line rotate.go:61:40000*/ v_0 := result08
+					/*line rotate.go:55:40000*/ t322 := in[plane2+y0+x0]
+					/*line rotate.go:55:40000*/ t332 := in[plane2+y0+x1]
+					/*line rotate.go:56:40000*/ t342 := tx
+					/*line rotate.go:57:40000*/ result09 := t322 + t342*(t332-t322)
+					/*line rotate.go:58:40000*/ top2 := result09
+					/*line rotate.go:56:40000*/ t362 := in[plane2+y1+x0]
+					/*line rotate.go:56:40000*/ t372 := in[plane2+y1+x1]
+					/*line rotate.go:57:40000*/ t382 := tx
+					/*line rotate.go:58:40000*/ result010 := t362 + t382*(t372-t362)
+					/*line rotate.go:59:40000*/ bottom2 := result010
+					/*line rotate.go:57:40000*/ t402 := top2
+					/*line rotate.go:58:40000*/ t412 := bottom2
+					/*line rotate.go:59:40000*/ t422 := ty
+					/*line rotate.go:60:40000*/ result011 := t402 + t422*(t412-t402)
+					/*line rotate.go:61:40000*/ v_1 := result011
+					/*line rotate.go:55:40000*/ t323 := in[plane3+y0+x0]
+					/*line rotate.go:55:40000*/ t333 := in[plane3+y0+x1]
+					/*line rotate.go:56:40000*/ t343 := tx
+					/*line rotate.go:57:40000*/ result012 := t323 + t343*(t333-t323)
+					/*line rotate.go:58:40000*/ top3 := result012
+					/*line rotate.go:56:40000*/ t363 := in[plane3+y1+x0]
+					/*line rotate.go:56:40000*/ t373 := in[plane3+y1+x1]
+					/*line rotate.go:57:40000*/ t383 := tx
+					/*line rotate.go:58:40000*/ result013 := t363 + t383*(t373-t363)
+					/*line rotate.go:59:40000*/ bottom3 := result013
+					/*line rotate.go:57:40000*/ t403 := top3
+					/*line rotate.go:58:40000*/ t413 := bottom3
+					/*line rotate.go:59:40000*/ t423 := ty
+					/*line rotate.go:60:40000*/ result014 := t403 + t423*(t413-t403)
+					/*line rotate.go:61:40000*/ v_2 := result014
+					/*line rotate.go:59:40000*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
+					/*line rotate.go:60:40000*/ t45 := alpha
+					/*line rotate.go:59:40000*/ result015 := background.mix(t44, t45)
+					/*line rotate.go:60:40000*/ c = result015 /*line quern_gen.go:1415:1*/
 				}
-//line rotate.go:61:40000
-				row[threadX] = c.R
-//line rotate.go:62:40000
-				row2[threadX] = c.G
-//line rotate.go:63:40000
-				row3[threadX] = c.B
-//line rotate.go:64:40000
+				/*line rotate.go:61:40000*/ row[threadX] = c.R
+				/*line rotate.go:62:40000*/ row2[threadX] = c.G
+				/*line rotate.go:63:40000*/ row3[threadX] = c.B /*line quern_gen.go:1419:1*/
 			}
-//line rotate.go:65:40000
-			return
-//line rotate.go:66:40000
+			/*line rotate.go:65:40000*/ return /*line quern_gen.go:1421:1*/
 		}
-//line rotate.go:67:40000
 	}
-//line rotate.go:68:40000
-	for threadX := range width {
-//line rotate.go:69:40000
-		r.ThreadIdx.X = threadX
-//line rotate.go:70:40000
-		x := base + threadX
-//line rotate.go:71:40000
-		t1 := start + x
-//line rotate.go:40:40000
-		if x >= outW || y >= outH {
-//line rotate.go:41:40000
-			continue
-//line rotate.go:42:40000
+	/*line rotate.go:68:40000*/ for threadX := range width {
+		/*line rotate.go:69:40000*/ r.ThreadIdx.X = threadX
+		/*line rotate.go:70:40000*/ x := base + threadX
+		/*line rotate.go:71:40000*/ t1 := start + x
+		/*line rotate.go:40:40000*/ if x >= outW || y >= outH {
+			/*line rotate.go:41:40000*/ continue /*line quern_gen.go:1429:1*/
 		}
-//line rotate.go:44:40000
-		sx, sy := r2.source(x, y)
-//line rotate.go:45:40000
-		sx2 := sx
-//line rotate.go:46:40000
-		sy2 := sy
-//line rotate.go:45:40000
-		t7 := sx2
-//line rotate.go:46:40000
-		t8 := sy2
-//line rotate.go:45:40000
-		result0 := coverage(t7, t8, w, h)
-//line rotate.go:46:40000
-		alpha := result0
-//line rotate.go:46:40000
-		c := background
-//line rotate.go:47:40000
-		if alpha > 0 {
-//line rotate.go:48:40000
-			t12 := float32(math.Floor(float64(sx2)))
-//line rotate.go:49:40000
-			t13 := float32(math.Floor(float64(sy2)))
-//line rotate.go:50:40000
-			fx := t12
-//line rotate.go:51:40000
-			fy := t13
-//line rotate.go:49:40000
-			t14 := sx2 - fx
-//line rotate.go:50:40000
-			t15 := sy2 - fy
-//line rotate.go:51:40000
-			tx := t14
-//line rotate.go:52:40000
-			ty := t15
-//line rotate.go:50:40000
-			t16 := host.Int64[int](fx)
-//line rotate.go:51:40000
-			result02 := min(max(t16, 0), t17)
-//line rotate.go:52:40000
-			t19 := result02
-//line rotate.go:53:40000
-			t20 := host.Int64[int](fx) + 1
-//line rotate.go:54:40000
-			result03 := min(max(t20, 0), t21)
-//line rotate.go:55:40000
-			t23 := result03
-//line rotate.go:56:40000
-			x0 := t19
-//line rotate.go:57:40000
-			x1 := t23
-//line rotate.go:51:40000
-			t24 := host.Int64[int](fy)
-//line rotate.go:52:40000
-			result04 := min(max(t24, 0), t25)
-//line rotate.go:53:40000
-			t27 := result04 * w
-//line rotate.go:54:40000
-			t28 := host.Int64[int](fy) + 1
-//line rotate.go:55:40000
-			result05 := min(max(t28, 0), t29)
-//line rotate.go:56:40000
-			t31 := result05 * w
-//line rotate.go:57:40000
-			y0 := t27
-//line rotate.go:58:40000
-			y1 := t31
-//line rotate.go:55:40000
-			t32 := in[plane+y0+x0]
-//line rotate.go:55:40000
-			t33 := in[plane+y0+x1]
-//line rotate.go:56:40000
-			t34 := tx
-//line rotate.go:57:40000
-			result06 := t32 + t34*(t33-t32)
-//line rotate.go:58:40000
-			top := result06
-//line rotate.go:56:40000
-			t36 := in[plane+y1+x0]
-//line rotate.go:56:40000
-			t37 := in[plane+y1+x1]
-//line rotate.go:57:40000
-			t38 := tx
-//line rotate.go:58:40000
-			result07 := t36 + t38*(t37-t36)
-//line rotate.go:59:40000
-			bottom := result07
-//line rotate.go:57:40000
-			t40 := top
-//line rotate.go:58:40000
-			t41 := bottom
-//line rotate.go:59:40000
-			t42 := ty
-//line rotate.go:60:40000
-			result08 := t40 + t42*(t41-t40)
-//line rotate.go:61:40000
-			v_0 := result08
-//line rotate.go:55:40000
-			t322 := in[plane2+y0+x0]
-//line rotate.go:55:40000
-			t332 := in[plane2+y0+x1]
-//line rotate.go:56:40000
-			t342 := tx
-//line rotate.go:57:40000
-			result09 := t322 + t342*(t332-t322)
-//line rotate.go:58:40000
-			top2 := result09
-//line rotate.go:56:40000
-			t362 := in[plane2+y1+x0]
-//line rotate.go:56:40000
-			t372 := in[plane2+y1+x1]
-//line rotate.go:57:40000
-			t382 := tx
-//line rotate.go:58:40000
-			result010 := t362 + t382*(t372-t362)
-//line rotate.go:59:40000
-			bottom2 := result010
-//line rotate.go:57:40000
-			t402 := top2
-//line rotate.go:58:40000
-			t412 := bottom2
-//line rotate.go:59:40000
-			t422 := ty
-//line rotate.go:60:40000
-			result011 := t402 + t422*(t412-t402)
-//line rotate.go:61:40000
-			v_1 := result011
-//line rotate.go:55:40000
-			t323 := in[plane3+y0+x0]
-//line rotate.go:55:40000
-			t333 := in[plane3+y0+x1]
-//line rotate.go:56:40000
-			t343 := tx
-//line rotate.go:57:40000
-			result012 := t323 + t343*(t333-t323)
-//line rotate.go:58:40000
-			top3 := result012
-//line rotate.go:56:40000
-			t363 := in[plane3+y1+x0]
-//line rotate.go:56:40000
-			t373 := in[plane3+y1+x1]
-//line rotate.go:57:40000
-			t383 := tx
-//line rotate.go:58:40000
-			result013 := t363 + t383*(t373-t363)
-//line rotate.go:59:40000
-			bottom3 := result013
-//line rotate.go:57:40000
-			t403 := top3
-//line rotate.go:58:40000
-			t413 := bottom3
-//line rotate.go:59:40000
-			t423 := ty
-//line rotate.go:60:40000
-			result014 := t403 + t423*(t413-t403)
-//line rotate.go:61:40000
-			v_2 := result014
-//line rotate.go:59:40000
-			t44 := rgb{R: v_0, G: v_1, B: v_2}
-//line rotate.go:60:40000
-			t45 := alpha
-//line rotate.go:59:40000
-			result015 := background.mix(t44, t45)
-//line rotate.go:60:40000
-			c = result015
-//line rotate.go:61:40000
+		/*line rotate.go:44:40000*/ sx, sy := r2.source(x, y)
+		/*line rotate.go:45:40000*/ sx2 := sx
+		/*line rotate.go:46:40000*/ sy2 := sy
+		/*line rotate.go:45:40000*/ t7 := sx2
+		/*line rotate.go:46:40000*/ t8 := sy2
+		/*line rotate.go:45:40000*/ result0 := coverage(t7, t8, w, h)
+		/*line rotate.go:46:40000*/ alpha := result0
+		/*line rotate.go:46:40000*/ c := background
+		/*line rotate.go:47:40000*/ if alpha > 0 {
+			/*line rotate.go:48:40000*/ t12 := float32(math.Floor(float64(sx2)))
+			/*line rotate.go:49:40000*/ t13 := float32(math.Floor(float64(sy2)))
+			/*line rotate.go:50:40000*/ fx := t12
+			/*line rotate.go:51:40000*/ fy := t13
+			/*line rotate.go:49:40000*/ t14 := sx2 - fx
+			/*line rotate.go:50:40000*/ t15 := sy2 - fy
+			/*line rotate.go:51:40000*/ tx := t14
+			/*line rotate.go:52:40000*/ ty := t15
+			/*line rotate.go:50:40000*/ t16 := host.Int64[int](fx)
+			/*line rotate.go:51:40000*/ result02 := min(max(t16, 0), t17)
+			/*line rotate.go:52:40000*/ t19 := result02
+			/*line rotate.go:53:40000*/ t20 := host.Int64[int](fx) + 1
+			/*line rotate.go:54:40000*/ result03 := min(max(t20, 0), t21)
+			/*line rotate.go:55:40000*/ t23 := result03
+			/*line rotate.go:56:40000*/ x0 := t19
+			/*line rotate.go:57:40000*/ x1 := t23
+			/*line rotate.go:51:40000*/ t24 := host.Int64[int](fy)
+			/*line rotate.go:52:40000*/ result04 := min(max(t24, 0), t25)
+			/*line rotate.go:53:40000*/ t27 := result04 * w
+			/*line rotate.go:54:40000*/ t28 := host.Int64[int](fy) + 1
+			/*line rotate.go:55:40000*/ result05 := min(max(t28, 0), t29)
+			/*line rotate.go:56:40000*/ t31 := result05 * w
+			/*line rotate.go:57:40000*/ y0 := t27
+			/*line rotate.go:58:40000*/ y1 := t31
+			/*line rotate.go:55:40000*/ t32 := in[plane+y0+x0]
+			/*line rotate.go:55:40000*/ t33 := in[plane+y0+x1]
+			/*line rotate.go:56:40000*/ t34 := tx
+			/*line rotate.go:57:40000*/ result06 := t32 + t34*(t33-t32)
+			/*line rotate.go:58:40000*/ top := result06
+			/*line rotate.go:56:40000*/ t36 := in[plane+y1+x0]
+			/*line rotate.go:56:40000*/ t37 := in[plane+y1+x1]
+			/*line rotate.go:57:40000*/ t38 := tx
+			/*line rotate.go:58:40000*/ result07 := t36 + t38*(t37-t36)
+			/*line rotate.go:59:40000*/ bottom := result07
+			/*line rotate.go:57:40000*/ t40 := top
+			/*line rotate.go:58:40000*/ t41 := bottom
+			/*line rotate.go:59:40000*/ t42 := ty
+			/*line rotate.go:60:40000*/ result08 := t40 + t42*(t41-t40)
+			/*line rotate.go:61:40000*/ v_0 := result08
+			/*line rotate.go:55:40000*/ t322 := in[plane2+y0+x0]
+			/*line rotate.go:55:40000*/ t332 := in[plane2+y0+x1]
+			/*line rotate.go:56:40000*/ t342 := tx
+			/*line rotate.go:57:40000*/ result09 := t322 + t342*(t332-t322)
+			/*line rotate.go:58:40000*/ top2 := result09
+			/*line rotate.go:56:40000*/ t362 := in[plane2+y1+x0]
+			/*line rotate.go:56:40000*/ t372 := in[plane2+y1+x1]
+			/*line rotate.go:57:40000*/ t382 := tx
+			/*line rotate.go:58:40000*/ result010 := t362 + t382*(t372-t362)
+			/*line rotate.go:59:40000*/ bottom2 := result010
+			/*line rotate.go:57:40000*/ t402 := top2
+			/*line rotate.go:58:40000*/ t412 := bottom2
+			/*line rotate.go:59:40000*/ t422 := ty
+			/*line rotate.go:60:40000*/ result011 := t402 + t422*(t412-t402)
+			/*line rotate.go:61:40000*/ v_1 := result011
+			/*line rotate.go:55:40000*/ t323 := in[plane3+y0+x0]
+			/*line rotate.go:55:40000*/ t333 := in[plane3+y0+x1]
+			/*line rotate.go:56:40000*/ t343 := tx
+			/*line rotate.go:57:40000*/ result012 := t323 + t343*(t333-t323)
+			/*line rotate.go:58:40000*/ top3 := result012
+			/*line rotate.go:56:40000*/ t363 := in[plane3+y1+x0]
+			/*line rotate.go:56:40000*/ t373 := in[plane3+y1+x1]
+			/*line rotate.go:57:40000*/ t383 := tx
+			/*line rotate.go:58:40000*/ result013 := t363 + t383*(t373-t363)
+			/*line rotate.go:59:40000*/ bottom3 := result013
+			/*line rotate.go:57:40000*/ t403 := top3
+			/*line rotate.go:58:40000*/ t413 := bottom3
+			/*line rotate.go:59:40000*/ t423 := ty
+			/*line rotate.go:60:40000*/ result014 := t403 + t423*(t413-t403)
+			/*line rotate.go:61:40000*/ v_2 := result014
+			/*line rotate.go:59:40000*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
+			/*line rotate.go:60:40000*/ t45 := alpha
+			/*line rotate.go:59:40000*/ result015 := background.mix(t44, t45)
+			/*line rotate.go:60:40000*/ c = result015 /*line quern_gen.go:1512:1*/
 		}
-//line rotate.go:61:40000
-		out[t1] = c.R
-//line rotate.go:62:40000
-		out[t2+t1] = c.G
-//line rotate.go:63:40000
-		out[size+t1] = c.B
-//line rotate.go:64:40000
+		/*line rotate.go:61:40000*/ out[t1] = c.R
+		/*line rotate.go:62:40000*/ out[t2+t1] = c.G
+		/*line rotate.go:63:40000*/ out[size+t1] = c.B /*line quern_gen.go:1516:1*/
 	}
-//line rotate.go:65:40000
 }
 
-//line quern_gen.go:2315:1
 func quernPlainRotateBicubic(r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	host.Plain(r, func(t kernel.Thread) { quern_rotateBicubic(t, v0, v1, v2, v3, v4, v5, v6, v7) })
@@ -2358,7 +1563,7 @@ func quernHostRotateBicubic(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24, t212, t242, t213, t243, t214, t244 int, in, out []float32, start, t2, size, width, start2, start3, start4 int) {
+func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t21 int, t24 int, t212 int, t242 int, t213 int, t243 int, t214 int, t244 int, in []float32, out []float32, start int, t2 int, size int, width int, start2 int, start3 int, start4 int) {
 	if !(y < outH) {
 		return
 	}
@@ -2374,208 +1579,115 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-//line rotate.go:76:40000
-				sx, sy := r2.source(x, y)
-//line rotate.go:77:40000
+				/*line rotate.go:76*/ sx, sy := r2.source(x, y)
 				sx2 := sx
-//line rotate.go:78:40000
-				sy2 := sy
-//line rotate.go:77:40000
-				t7 := sx2
-//line rotate.go:78:40000
-				t8 := sy2
-//line rotate.go:77:40000
-				result0 := coverage(t7, t8, w, h)
-//line rotate.go:78:40000
-				alpha := result0
-//line rotate.go:78:40000
-				c := background
-//line rotate.go:79:40000
-				if alpha > 0 {
-//line rotate.go:80:40000
-					t12 := float32(math.Floor(float64(sx2)))
-//line rotate.go:81:40000
-					t13 := float32(math.Floor(float64(sy2)))
-//line rotate.go:82:40000
-					fx := t12
-//line rotate.go:83:40000
-					fy := t13
-//line rotate.go:81:40000
-					t14 := sx2 - fx
-//line rotate.go:112
-					result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
+				/*line rotate.go:78:40000*/ sy2 := sy
+				/*line rotate.go:77*/ t7 := sx2
+				/*line rotate.go:78:40000*/ t8 := sy2
+				/*line rotate.go:77*/ result0 := coverage(t7, t8, w, h)
+				/*line rotate.go:78:40000*/ alpha := result0
+				/*line rotate.go:78:40000*/ c := background
+				/*line rotate.go:79:40000*/ if alpha > 0 {
+					/*line rotate.go:80:40000*/ t12 := float32(math.Floor(float64(sx2)))
+					/*line rotate.go:81:40000*/ t13 := float32(math.Floor(float64(sy2)))
+					/*line rotate.go:82:40000*/ fx := t12
+					/*line rotate.go:83:40000*/ fy := t13
+					/*line rotate.go:81:40000*/ t14 := sx2 - fx
+					/*line rotate.go:112*/ result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
 					result0_1 := (1.5*t14-2.5)*t14*t14 + 1
 					result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
 					result0_3 := (0.5*t14 - 0.5) * t14 * t14
-//line rotate.go:81:40000
-					t16_0 := result0_0
-//line rotate.go:82:40000
-					t16_1 := result0_1
-//line rotate.go:83:40000
-					t16_2 := result0_2
-//line rotate.go:84:40000
-					t16_3 := result0_3
-//line rotate.go:85:40000
-					t17 := sy2 - fy
-//line rotate.go:112
-					result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
+					/*line rotate.go:81:40000*/ t16_0 := result0_0
+					/*line rotate.go:82:40000*/ t16_1 := result0_1
+					/*line rotate.go:83:40000*/ t16_2 := result0_2
+					/*line rotate.go:84:40000*/ t16_3 := result0_3
+					/*line rotate.go:85:40000*/ t17 := sy2 - fy
+					/*line rotate.go:112*/ result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
 					result0_12 := (1.5*t17-2.5)*t17*t17 + 1
 					result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
 					result0_32 := (0.5*t17 - 0.5) * t17 * t17
-//line rotate.go:81:40000
-					t19_0 := result0_02
-//line rotate.go:82:40000
-					t19_1 := result0_12
-//line rotate.go:83:40000
-					t19_2 := result0_22
-//line rotate.go:84:40000
-					t19_3 := result0_32
-//line rotate.go:85:40000
-					wx_0 := t16_0
-//line rotate.go:86:40000
-					wx_1 := t16_1
-//line rotate.go:87:40000
-					wx_2 := t16_2
-//line rotate.go:88:40000
-					wx_3 := t16_3
-//line rotate.go:89:40000
-					wy_0 := t19_0
-//line rotate.go:90:40000
-					wy_1 := t19_1
-//line rotate.go:91:40000
-					wy_2 := t19_2
-//line rotate.go:92:40000
-					wy_3 := t19_3
-//line rotate.go:84:40000
-					t20 := host.Int64[int](fx) - 1
-//line rotate.go:85:40000
-					result02 := min(max(t20, 0), t21)
-//line rotate.go:86:40000
-					columns_0 := result02
-//line rotate.go:85:40000
-					t23 := host.Int64[int](fy) - 1
-//line rotate.go:86:40000
-					result03 := min(max(t23, 0), t24)
-//line rotate.go:87:40000
-					rows_0 := result03 * w
-//line rotate.go:84:40000
-					t202 := host.Int64[int](fx)
-//line rotate.go:85:40000
-					result04 := min(max(t202, 0), t212)
-//line rotate.go:86:40000
-					columns_1 := result04
-//line rotate.go:85:40000
-					t232 := host.Int64[int](fy)
-//line rotate.go:86:40000
-					result05 := min(max(t232, 0), t242)
-//line rotate.go:87:40000
-					rows_1 := result05 * w
-//line rotate.go:84:40000
-					t203 := host.Int64[int](fx) + 1
-//line rotate.go:85:40000
-					result06 := min(max(t203, 0), t213)
-//line rotate.go:86:40000
-					columns_2 := result06
-//line rotate.go:85:40000
-					t233 := host.Int64[int](fy) + 1
-//line rotate.go:86:40000
-					result07 := min(max(t233, 0), t243)
-//line rotate.go:87:40000
-					rows_2 := result07 * w
-//line rotate.go:84:40000
-					t204 := host.Int64[int](fx) + 2
-//line rotate.go:85:40000
-					result08 := min(max(t204, 0), t214)
-//line rotate.go:86:40000
-					columns_3 := result08
-//line rotate.go:85:40000
-					t234 := host.Int64[int](fy) + 2
-//line rotate.go:86:40000
-					result09 := min(max(t234, 0), t244)
-//line rotate.go:87:40000
-					rows_3 := result09 * w
-//line rotate.go:87:40000
-					v := [3]float32{}
-//line rotate.go:88:40000
-					for p := 0; p < 3; p++ {
-//line rotate.go:89:40000
-						plane := p * w * h
+					/*line rotate.go:81:40000*/ t19_0 := result0_02
+					/*line rotate.go:82:40000*/ t19_1 := result0_12
+					/*line rotate.go:83:40000*/ t19_2 := result0_22
+					/*line rotate.go:84:40000*/ t19_3 := result0_32
+					/*line rotate.go:85:40000*/ wx_0 := t16_0
+					/*line rotate.go:86:40000*/ wx_1 := t16_1
+					/*line rotate.go:87:40000*/ wx_2 := t16_2
+					/*line rotate.go:88:40000*/ wx_3 := t16_3
+					/*line rotate.go:89:40000*/ wy_0 := t19_0
+					/*line rotate.go:90:40000*/ wy_1 := t19_1
+					/*line rotate.go:91:40000*/ wy_2 := t19_2
+					/*line rotate.go:92:40000*/ wy_3 := t19_3
+					/*line rotate.go:84:40000*/ t20 := host.Int64[int](fx) - 1
+					/*line rotate.go:85:40000*/ result02 := min(max(t20, 0), t21)
+					/*line rotate.go:86:40000*/ columns_0 := result02
+					/*line rotate.go:85:40000*/ t23 := host.Int64[int](fy) - 1
+					/*line rotate.go:86:40000*/ result03 := min(max(t23, 0), t24)
+					/*line rotate.go:87:40000*/ rows_0 := result03 * w
+					/*line rotate.go:84:40000*/ t202 := host.Int64[int](fx)
+					/*line rotate.go:85:40000*/ result04 := min(max(t202, 0), t212)
+					/*line rotate.go:86:40000*/ columns_1 := result04
+					/*line rotate.go:85:40000*/ t232 := host.Int64[int](fy)
+					/*line rotate.go:86:40000*/ result05 := min(max(t232, 0), t242)
+					/*line rotate.go:87:40000*/ rows_1 := result05 * w
+					/*line rotate.go:84:40000*/ t203 := host.Int64[int](fx) + 1
+					/*line rotate.go:85:40000*/ result06 := min(max(t203, 0), t213)
+					/*line rotate.go:86:40000*/ columns_2 := result06
+					/*line rotate.go:85:40000*/ t233 := host.Int64[int](fy) + 1
+					/*line rotate.go:86:40000*/ result07 := min(max(t233, 0), t243)
+					/*line rotate.go:87:40000*/ rows_2 := result07 * w
+					/*line rotate.go:84:40000*/ t204 := host.Int64[int](fx) + 2
+					/*line rotate.go:85:40000*/ result08 := min(max(t204, 0), t214)
+					/*line rotate.go:86:40000*/ columns_3 := result08
+					/*line rotate.go:85:40000*/ t234 := host.Int64[int](fy) + 2
+					/*line rotate.go:86:40000*/ result09 := min(max(t234, 0), t244)
+					/*line rotate.go:87:40000*/ rows_3 := result09 * w
+					/*line rotate.go:87:40000*/ v := [3]float32{}
+					/*line rotate.go:88:40000*/ for p := 0; p < 3; p++ {
+						/*line rotate.go:89:40000*/ plane := p * w * h
 //line rotate.go:90:40000
 						var sum float32
-//line rotate.go:92:40000
-						row := plane + rows_0
+						/*line rotate.go:92:40000*/ row := plane + rows_0
 //line rotate.go:93:40000
 						var line float32
-//line rotate.go:95:40000
-						line += wx_0 * in[row+columns_0]
-//line rotate.go:95:40000
-						line += wx_1 * in[row+columns_1]
-//line rotate.go:95:40000
-						line += wx_2 * in[row+columns_2]
-//line rotate.go:95:40000
-						line += wx_3 * in[row+columns_3]
-//line rotate.go:97:40000
-						sum += wy_0 * line
-//line rotate.go:92:40000
-						row2 := plane + rows_1
+						/*line rotate.go:95:40000*/ line += wx_0 * in[row+columns_0]
+						/*line rotate.go:95:40000*/ line += wx_1 * in[row+columns_1]
+						/*line rotate.go:95:40000*/ line += wx_2 * in[row+columns_2]
+						/*line rotate.go:95:40000*/ line += wx_3 * in[row+columns_3]
+						/*line rotate.go:97:40000*/ sum += wy_0 * line
+						/*line rotate.go:92:40000*/ row2 := plane + rows_1
 //line rotate.go:93:40000
 						var line2 float32
-//line rotate.go:95:40000
-						line2 += wx_0 * in[row2+columns_0]
-//line rotate.go:95:40000
-						line2 += wx_1 * in[row2+columns_1]
-//line rotate.go:95:40000
-						line2 += wx_2 * in[row2+columns_2]
-//line rotate.go:95:40000
-						line2 += wx_3 * in[row2+columns_3]
-//line rotate.go:97:40000
-						sum += wy_1 * line2
-//line rotate.go:92:40000
-						row3 := plane + rows_2
+						/*line rotate.go:95:40000*/ line2 += wx_0 * in[row2+columns_0]
+						/*line rotate.go:95:40000*/ line2 += wx_1 * in[row2+columns_1]
+						/*line rotate.go:95:40000*/ line2 += wx_2 * in[row2+columns_2]
+						/*line rotate.go:95:40000*/ line2 += wx_3 * in[row2+columns_3]
+						/*line rotate.go:97:40000*/ sum += wy_1 * line2
+						/*line rotate.go:92:40000*/ row3 := plane + rows_2
 //line rotate.go:93:40000
 						var line3 float32
-//line rotate.go:95:40000
-						line3 += wx_0 * in[row3+columns_0]
-//line rotate.go:95:40000
-						line3 += wx_1 * in[row3+columns_1]
-//line rotate.go:95:40000
-						line3 += wx_2 * in[row3+columns_2]
-//line rotate.go:95:40000
-						line3 += wx_3 * in[row3+columns_3]
-//line rotate.go:97:40000
-						sum += wy_2 * line3
-//line rotate.go:92:40000
-						row4 := plane + rows_3
+						/*line rotate.go:95:40000*/ line3 += wx_0 * in[row3+columns_0]
+						/*line rotate.go:95:40000*/ line3 += wx_1 * in[row3+columns_1]
+						/*line rotate.go:95:40000*/ line3 += wx_2 * in[row3+columns_2]
+						/*line rotate.go:95:40000*/ line3 += wx_3 * in[row3+columns_3]
+						/*line rotate.go:97:40000*/ sum += wy_2 * line3
+						/*line rotate.go:92:40000*/ row4 := plane + rows_3
 //line rotate.go:93:40000
 						var line4 float32
-//line rotate.go:95:40000
-						line4 += wx_0 * in[row4+columns_0]
-//line rotate.go:95:40000
-						line4 += wx_1 * in[row4+columns_1]
-//line rotate.go:95:40000
-						line4 += wx_2 * in[row4+columns_2]
-//line rotate.go:95:40000
-						line4 += wx_3 * in[row4+columns_3]
-//line rotate.go:97:40000
-						sum += wy_3 * line4
-//line rotate.go:99:40000
-						v[p] = max(0, sum)
-//line rotate.go:100:40000
+						/*line rotate.go:95:40000*/ line4 += wx_0 * in[row4+columns_0]
+						/*line rotate.go:95:40000*/ line4 += wx_1 * in[row4+columns_1]
+						/*line rotate.go:95:40000*/ line4 += wx_2 * in[row4+columns_2]
+						/*line rotate.go:95:40000*/ line4 += wx_3 * in[row4+columns_3]
+						/*line rotate.go:97:40000*/ sum += wy_3 * line4
+						/*line rotate.go:99:40000*/ v[p] = max(0, sum) /*line quern_gen.go:1682:1*/
 					}
-//line rotate.go:101:40000
-					t26 := rgb{R: v[0], G: v[1], B: v[2]}
-//line rotate.go:102:40000
-					t27 := alpha
-//line rotate.go:101:40000
-					result010 := background.mix(t26, t27)
-//line rotate.go:102:40000
-					c = result010
-//line rotate.go:103:40000
+					/*line rotate.go:101:40000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
+					/*line rotate.go:102:40000*/ t27 := alpha
+					/*line rotate.go:101:40000*/ result010 := background.mix(t26, t27)
+					/*line rotate.go:102:40000*/ c = result010 /*line quern_gen.go:1687:1*/
 				}
-//line rotate.go:103:40000
-				row5[threadX] = c.R
-//line rotate.go:104
-				row6[threadX] = c.G
+				/*line rotate.go:103:40000*/ row5[threadX] = c.R
+				/*line rotate.go:104*/ row6[threadX] = c.G
 				row7[threadX] = c.B
 			}
 			return
@@ -2585,219 +1697,122 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := start + x
-//line rotate.go:72:40000
-		if x >= outW || y >= outH {
-//line rotate.go:73:40000
-			continue
-//line rotate.go:74:40000
+		/*line rotate.go:72:40000*/ if x >= outW || y >= outH {
+			/*line rotate.go:73:40000*/ continue /*line quern_gen.go:1701:1*/
 		}
-//line rotate.go:76:40000
-		sx, sy := r2.source(x, y)
-//line rotate.go:77:40000
+		/*line rotate.go:76*/ sx, sy := r2.source(x, y)
 		sx2 := sx
-//line rotate.go:78:40000
-		sy2 := sy
-//line rotate.go:77:40000
-		t7 := sx2
-//line rotate.go:78:40000
-		t8 := sy2
-//line rotate.go:77:40000
-		result0 := coverage(t7, t8, w, h)
-//line rotate.go:78:40000
-		alpha := result0
-//line rotate.go:78:40000
-		c := background
-//line rotate.go:79:40000
-		if alpha > 0 {
-//line rotate.go:80:40000
-			t12 := float32(math.Floor(float64(sx2)))
-//line rotate.go:81:40000
-			t13 := float32(math.Floor(float64(sy2)))
-//line rotate.go:82:40000
-			fx := t12
-//line rotate.go:83:40000
-			fy := t13
-//line rotate.go:81:40000
-			t14 := sx2 - fx
-//line rotate.go:112
-			result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
+		/*line rotate.go:78:40000*/ sy2 := sy
+		/*line rotate.go:77*/ t7 := sx2
+		/*line rotate.go:78:40000*/ t8 := sy2
+		/*line rotate.go:77*/ result0 := coverage(t7, t8, w, h)
+		/*line rotate.go:78:40000*/ alpha := result0
+		/*line rotate.go:78:40000*/ c := background
+		/*line rotate.go:79:40000*/ if alpha > 0 {
+			/*line rotate.go:80:40000*/ t12 := float32(math.Floor(float64(sx2)))
+			/*line rotate.go:81:40000*/ t13 := float32(math.Floor(float64(sy2)))
+			/*line rotate.go:82:40000*/ fx := t12
+			/*line rotate.go:83:40000*/ fy := t13
+			/*line rotate.go:81:40000*/ t14 := sx2 - fx
+			/*line rotate.go:112*/ result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
 			result0_1 := (1.5*t14-2.5)*t14*t14 + 1
 			result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
 			result0_3 := (0.5*t14 - 0.5) * t14 * t14
-//line rotate.go:81:40000
-			t16_0 := result0_0
-//line rotate.go:82:40000
-			t16_1 := result0_1
-//line rotate.go:83:40000
-			t16_2 := result0_2
-//line rotate.go:84:40000
-			t16_3 := result0_3
-//line rotate.go:85:40000
-			t17 := sy2 - fy
-//line rotate.go:112
-			result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
+			/*line rotate.go:81:40000*/ t16_0 := result0_0
+			/*line rotate.go:82:40000*/ t16_1 := result0_1
+			/*line rotate.go:83:40000*/ t16_2 := result0_2
+			/*line rotate.go:84:40000*/ t16_3 := result0_3
+			/*line rotate.go:85:40000*/ t17 := sy2 - fy
+			/*line rotate.go:112*/ result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
 			result0_12 := (1.5*t17-2.5)*t17*t17 + 1
 			result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
 			result0_32 := (0.5*t17 - 0.5) * t17 * t17
-//line rotate.go:81:40000
-			t19_0 := result0_02
-//line rotate.go:82:40000
-			t19_1 := result0_12
-//line rotate.go:83:40000
-			t19_2 := result0_22
-//line rotate.go:84:40000
-			t19_3 := result0_32
-//line rotate.go:85:40000
-			wx_0 := t16_0
-//line rotate.go:86:40000
-			wx_1 := t16_1
-//line rotate.go:87:40000
-			wx_2 := t16_2
-//line rotate.go:88:40000
-			wx_3 := t16_3
-//line rotate.go:89:40000
-			wy_0 := t19_0
-//line rotate.go:90:40000
-			wy_1 := t19_1
-//line rotate.go:91:40000
-			wy_2 := t19_2
-//line rotate.go:92:40000
-			wy_3 := t19_3
-//line rotate.go:84:40000
-			t20 := host.Int64[int](fx) - 1
-//line rotate.go:85:40000
-			result02 := min(max(t20, 0), t21)
-//line rotate.go:86:40000
-			columns_0 := result02
-//line rotate.go:85:40000
-			t23 := host.Int64[int](fy) - 1
-//line rotate.go:86:40000
-			result03 := min(max(t23, 0), t24)
-//line rotate.go:87:40000
-			rows_0 := result03 * w
-//line rotate.go:84:40000
-			t202 := host.Int64[int](fx)
-//line rotate.go:85:40000
-			result04 := min(max(t202, 0), t212)
-//line rotate.go:86:40000
-			columns_1 := result04
-//line rotate.go:85:40000
-			t232 := host.Int64[int](fy)
-//line rotate.go:86:40000
-			result05 := min(max(t232, 0), t242)
-//line rotate.go:87:40000
-			rows_1 := result05 * w
-//line rotate.go:84:40000
-			t203 := host.Int64[int](fx) + 1
-//line rotate.go:85:40000
-			result06 := min(max(t203, 0), t213)
-//line rotate.go:86:40000
-			columns_2 := result06
-//line rotate.go:85:40000
-			t233 := host.Int64[int](fy) + 1
-//line rotate.go:86:40000
-			result07 := min(max(t233, 0), t243)
-//line rotate.go:87:40000
-			rows_2 := result07 * w
-//line rotate.go:84:40000
-			t204 := host.Int64[int](fx) + 2
-//line rotate.go:85:40000
-			result08 := min(max(t204, 0), t214)
-//line rotate.go:86:40000
-			columns_3 := result08
-//line rotate.go:85:40000
-			t234 := host.Int64[int](fy) + 2
-//line rotate.go:86:40000
-			result09 := min(max(t234, 0), t244)
-//line rotate.go:87:40000
-			rows_3 := result09 * w
-//line rotate.go:87:40000
-			v := [3]float32{}
-//line rotate.go:88:40000
-			for p := 0; p < 3; p++ {
-//line rotate.go:89:40000
-				plane := p * w * h
+			/*line rotate.go:81:40000*/ t19_0 := result0_02
+			/*line rotate.go:82:40000*/ t19_1 := result0_12
+			/*line rotate.go:83:40000*/ t19_2 := result0_22
+			/*line rotate.go:84:40000*/ t19_3 := result0_32
+			/*line rotate.go:85:40000*/ wx_0 := t16_0
+			/*line rotate.go:86:40000*/ wx_1 := t16_1
+			/*line rotate.go:87:40000*/ wx_2 := t16_2
+			/*line rotate.go:88:40000*/ wx_3 := t16_3
+			/*line rotate.go:89:40000*/ wy_0 := t19_0
+			/*line rotate.go:90:40000*/ wy_1 := t19_1
+			/*line rotate.go:91:40000*/ wy_2 := t19_2
+			/*line rotate.go:92:40000*/ wy_3 := t19_3
+			/*line rotate.go:84:40000*/ t20 := host.Int64[int](fx) - 1
+			/*line rotate.go:85:40000*/ result02 := min(max(t20, 0), t21)
+			/*line rotate.go:86:40000*/ columns_0 := result02
+			/*line rotate.go:85:40000*/ t23 := host.Int64[int](fy) - 1
+			/*line rotate.go:86:40000*/ result03 := min(max(t23, 0), t24)
+			/*line rotate.go:87:40000*/ rows_0 := result03 * w
+			/*line rotate.go:84:40000*/ t202 := host.Int64[int](fx)
+			/*line rotate.go:85:40000*/ result04 := min(max(t202, 0), t212)
+			/*line rotate.go:86:40000*/ columns_1 := result04
+			/*line rotate.go:85:40000*/ t232 := host.Int64[int](fy)
+			/*line rotate.go:86:40000*/ result05 := min(max(t232, 0), t242)
+			/*line rotate.go:87:40000*/ rows_1 := result05 * w
+			/*line rotate.go:84:40000*/ t203 := host.Int64[int](fx) + 1
+			/*line rotate.go:85:40000*/ result06 := min(max(t203, 0), t213)
+			/*line rotate.go:86:40000*/ columns_2 := result06
+			/*line rotate.go:85:40000*/ t233 := host.Int64[int](fy) + 1
+			/*line rotate.go:86:40000*/ result07 := min(max(t233, 0), t243)
+			/*line rotate.go:87:40000*/ rows_2 := result07 * w
+			/*line rotate.go:84:40000*/ t204 := host.Int64[int](fx) + 2
+			/*line rotate.go:85:40000*/ result08 := min(max(t204, 0), t214)
+			/*line rotate.go:86:40000*/ columns_3 := result08
+			/*line rotate.go:85:40000*/ t234 := host.Int64[int](fy) + 2
+			/*line rotate.go:86:40000*/ result09 := min(max(t234, 0), t244)
+			/*line rotate.go:87:40000*/ rows_3 := result09 * w
+			/*line rotate.go:87:40000*/ v := [3]float32{}
+			/*line rotate.go:88:40000*/ for p := 0; p < 3; p++ {
+				/*line rotate.go:89:40000*/ plane := p * w * h
 //line rotate.go:90:40000
 				var sum float32
-//line rotate.go:92:40000
-				row := plane + rows_0
+				/*line rotate.go:92:40000*/ row := plane + rows_0
 //line rotate.go:93:40000
 				var line float32
-//line rotate.go:95:40000
-				line += wx_0 * in[row+columns_0]
-//line rotate.go:95:40000
-				line += wx_1 * in[row+columns_1]
-//line rotate.go:95:40000
-				line += wx_2 * in[row+columns_2]
-//line rotate.go:95:40000
-				line += wx_3 * in[row+columns_3]
-//line rotate.go:97:40000
-				sum += wy_0 * line
-//line rotate.go:92:40000
-				row2 := plane + rows_1
+				/*line rotate.go:95:40000*/ line += wx_0 * in[row+columns_0]
+				/*line rotate.go:95:40000*/ line += wx_1 * in[row+columns_1]
+				/*line rotate.go:95:40000*/ line += wx_2 * in[row+columns_2]
+				/*line rotate.go:95:40000*/ line += wx_3 * in[row+columns_3]
+				/*line rotate.go:97:40000*/ sum += wy_0 * line
+				/*line rotate.go:92:40000*/ row2 := plane + rows_1
 //line rotate.go:93:40000
 				var line2 float32
-//line rotate.go:95:40000
-				line2 += wx_0 * in[row2+columns_0]
-//line rotate.go:95:40000
-				line2 += wx_1 * in[row2+columns_1]
-//line rotate.go:95:40000
-				line2 += wx_2 * in[row2+columns_2]
-//line rotate.go:95:40000
-				line2 += wx_3 * in[row2+columns_3]
-//line rotate.go:97:40000
-				sum += wy_1 * line2
-//line rotate.go:92:40000
-				row3 := plane + rows_2
+				/*line rotate.go:95:40000*/ line2 += wx_0 * in[row2+columns_0]
+				/*line rotate.go:95:40000*/ line2 += wx_1 * in[row2+columns_1]
+				/*line rotate.go:95:40000*/ line2 += wx_2 * in[row2+columns_2]
+				/*line rotate.go:95:40000*/ line2 += wx_3 * in[row2+columns_3]
+				/*line rotate.go:97:40000*/ sum += wy_1 * line2
+				/*line rotate.go:92:40000*/ row3 := plane + rows_2
 //line rotate.go:93:40000
 				var line3 float32
-//line rotate.go:95:40000
-				line3 += wx_0 * in[row3+columns_0]
-//line rotate.go:95:40000
-				line3 += wx_1 * in[row3+columns_1]
-//line rotate.go:95:40000
-				line3 += wx_2 * in[row3+columns_2]
-//line rotate.go:95:40000
-				line3 += wx_3 * in[row3+columns_3]
-//line rotate.go:97:40000
-				sum += wy_2 * line3
-//line rotate.go:92:40000
-				row4 := plane + rows_3
+				/*line rotate.go:95:40000*/ line3 += wx_0 * in[row3+columns_0]
+				/*line rotate.go:95:40000*/ line3 += wx_1 * in[row3+columns_1]
+				/*line rotate.go:95:40000*/ line3 += wx_2 * in[row3+columns_2]
+				/*line rotate.go:95:40000*/ line3 += wx_3 * in[row3+columns_3]
+				/*line rotate.go:97:40000*/ sum += wy_2 * line3
+				/*line rotate.go:92:40000*/ row4 := plane + rows_3
 //line rotate.go:93:40000
 				var line4 float32
-//line rotate.go:95:40000
-				line4 += wx_0 * in[row4+columns_0]
-//line rotate.go:95:40000
-				line4 += wx_1 * in[row4+columns_1]
-//line rotate.go:95:40000
-				line4 += wx_2 * in[row4+columns_2]
-//line rotate.go:95:40000
-				line4 += wx_3 * in[row4+columns_3]
-//line rotate.go:97:40000
-				sum += wy_3 * line4
-//line rotate.go:99:40000
-				v[p] = max(0, sum)
-//line rotate.go:100:40000
+				/*line rotate.go:95:40000*/ line4 += wx_0 * in[row4+columns_0]
+				/*line rotate.go:95:40000*/ line4 += wx_1 * in[row4+columns_1]
+				/*line rotate.go:95:40000*/ line4 += wx_2 * in[row4+columns_2]
+				/*line rotate.go:95:40000*/ line4 += wx_3 * in[row4+columns_3]
+				/*line rotate.go:97:40000*/ sum += wy_3 * line4
+				/*line rotate.go:99:40000*/ v[p] = max(0, sum) /*line quern_gen.go:1803:1*/
 			}
-//line rotate.go:101:40000
-			t26 := rgb{R: v[0], G: v[1], B: v[2]}
-//line rotate.go:102:40000
-			t27 := alpha
-//line rotate.go:101:40000
-			result010 := background.mix(t26, t27)
-//line rotate.go:102:40000
-			c = result010
-//line rotate.go:103:40000
+			/*line rotate.go:101:40000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
+			/*line rotate.go:102:40000*/ t27 := alpha
+			/*line rotate.go:101:40000*/ result010 := background.mix(t26, t27)
+			/*line rotate.go:102:40000*/ c = result010 /*line quern_gen.go:1808:1*/
 		}
-//line rotate.go:103:40000
-		out[t1] = c.R
-//line rotate.go:104
-		out[t2+t1] = c.G
+		/*line rotate.go:103:40000*/ out[t1] = c.R
+		/*line rotate.go:104*/ out[t2+t1] = c.G
 		out[size+t1] = c.B
-	}
+	} /*line quern_gen.go:1813:1*/
 }
 
-//line quern_gen.go:2801:1
 func quernPlainScene(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_scene(t, v0, v1, v2) })
@@ -2831,7 +1846,7 @@ func quernHostScene(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start, width, start2 int) {
+func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, pixel float32, sy float32, value3 float32, t12 int32, pixels []uint32, start int, width int, start2 int) {
 	if !(y < h) {
 		return
 	}
@@ -2849,741 +1864,411 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 				t9 := 1 - 0.35*(sx*sx+value3)
 				t11 := int32(x)
 				var c rgb
-//line scene.go:28:50000
-				if sy > -0.16 {
-//line scene.go:29:50000
-					result0 := quernFunc1Scene(sx, sy, pixel)
-//line scene.go:30:50000
-					c = result0
+				/*line scene.go:28:50000*/ if sy > -0.16 {
+					/*line scene.go:29:50000*/ result0 := quernFunc1Scene(sx, sy, pixel)
+					/*line scene.go:30:50000*/ c = result0
 //line scene.go:31:50000
 				} else {
-//line scene.go:31:50000
-					result02 := quernFunc2Scene(sx, sy, pixel)
-//line scene.go:32:50000
-					c = result02
-//line scene.go:33:50000
+					/*line scene.go:31:50000*/ result02 := quernFunc2Scene(sx, sy, pixel)
+					/*line scene.go:32:50000*/ c = result02 /*line quern_gen.go:1873:1*/
 				}
-//line scene.go:34:50000
-				result03 := c.scale(t9)
-//line scene.go:35:50000
-				c = result03
-//line scene.go:36:50000
-				result04 := hash(t11, t12)
-//line scene.go:37:50000
-				t14 := 1 + 0.012*(result04-0.5)
-//line scene.go:36:50000
-				result05 := c.scale(t14)
-//line scene.go:37:50000
-				c = result05
-//line scene.go:37:50000
-				t16 := c
-//line scene.go:37:50000
-				result06 := quernFunc3Scene(t16)
-//line scene.go:38:50000
-				row[threadX] = result06
-//line scene.go:39:50000
+				/*line scene.go:34:50000*/ result03 := c.scale(t9)
+				/*line scene.go:35:50000*/ c = result03
+				/*line scene.go:36:50000*/ result04 := hash(t11, t12)
+				/*line scene.go:37:50000*/ t14 := 1 + 0.012*(result04-0.5)
+				/*line scene.go:36:50000*/ result05 := c.scale(t14)
+				/*line scene.go:37:50000*/ c = result05
+				/*line scene.go:37:50000*/ t16 := c
+				/*line scene.go:37:50000*/ result06 := quernFunc3Scene(t16)
+				/*line scene.go:38:50000*/ row[threadX] = result06 /*line quern_gen.go:1883:1*/
 			}
-//line scene.go:40:50000
-			return
-//line scene.go:41:50000
+			/*line scene.go:40:50000*/ return /*line quern_gen.go:1885:1*/
 		}
-//line scene.go:42:50000
 	}
-//line scene.go:43:50000
-	for threadX := range width {
-//line scene.go:44:50000
-		r.ThreadIdx.X = threadX
-//line scene.go:45:50000
-		x := base + threadX
-//line scene.go:46:50000
-		t11 := int32(x)
-//line scene.go:20:50000
-		if x >= w || y >= h {
-//line scene.go:21:50000
-			continue
-//line scene.go:22:50000
+	/*line scene.go:43:50000*/ for threadX := range width {
+		/*line scene.go:44:50000*/ r.ThreadIdx.X = threadX
+		/*line scene.go:45:50000*/ x := base + threadX
+		/*line scene.go:46:50000*/ t11 := int32(x)
+		/*line scene.go:20:50000*/ if x >= w || y >= h {
+			/*line scene.go:21:50000*/ continue /*line quern_gen.go:1893:1*/
 		}
-//line scene.go:24:50000
-		sx := (float32(x) + 0.5 - value) * pixel
+		/*line scene.go:24:50000*/ sx := (float32(x) + 0.5 - value) * pixel
 //line scene.go:25:50000
 		var c rgb
-//line scene.go:28:50000
-		if sy > -0.16 {
-//line scene.go:29:50000
-			t1 := sx
-//line scene.go:29:50000
-			result0 := quernFunc1Scene(t1, sy, pixel)
-//line scene.go:30:50000
-			c = result0
+		/*line scene.go:28:50000*/ if sy > -0.16 {
+			/*line scene.go:29:50000*/ t1 := sx
+			/*line scene.go:29:50000*/ result0 := quernFunc1Scene(t1, sy, pixel)
+			/*line scene.go:30:50000*/ c = result0
 //line scene.go:31:50000
 		} else {
-//line scene.go:31:50000
-			t5 := sx
-//line scene.go:31:50000
-			result02 := quernFunc2Scene(t5, sy, pixel)
-//line scene.go:32:50000
-			c = result02
-//line scene.go:33:50000
+			/*line scene.go:31:50000*/ t5 := sx
+			/*line scene.go:31:50000*/ result02 := quernFunc2Scene(t5, sy, pixel)
+			/*line scene.go:32:50000*/ c = result02 /*line quern_gen.go:1906:1*/
 		}
-//line scene.go:34:50000
-		t9 := 1 - 0.35*(sx*sx+value3)
-//line scene.go:34:50000
-		result03 := c.scale(t9)
-//line scene.go:35:50000
-		c = result03
-//line scene.go:36:50000
-		result04 := hash(t11, t12)
-//line scene.go:37:50000
-		t14 := 1 + 0.012*(result04-0.5)
-//line scene.go:36:50000
-		result05 := c.scale(t14)
-//line scene.go:37:50000
-		c = result05
-//line scene.go:37:50000
-		t16 := c
-//line scene.go:37:50000
-		result06 := quernFunc3Scene(t16)
-//line scene.go:37:50000
-		pixels[start+x] = result06
-//line scene.go:38:50000
+		/*line scene.go:34:50000*/ t9 := 1 - 0.35*(sx*sx+value3)
+		/*line scene.go:34:50000*/ result03 := c.scale(t9)
+		/*line scene.go:35:50000*/ c = result03
+		/*line scene.go:36:50000*/ result04 := hash(t11, t12)
+		/*line scene.go:37:50000*/ t14 := 1 + 0.012*(result04-0.5)
+		/*line scene.go:36:50000*/ result05 := c.scale(t14)
+		/*line scene.go:37:50000*/ c = result05
+		/*line scene.go:37:50000*/ t16 := c
+		/*line scene.go:37:50000*/ result06 := quernFunc3Scene(t16)
+		/*line scene.go:37:50000*/ pixels[start+x] = result06 /*line quern_gen.go:1917:1*/
 	}
-//line scene.go:39:50000
 }
 
 // quernFunc1Scene is main.land.
-//
-//line quern_gen.go:2956:1
 func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
-//line scene.go:43:50000
-	c := rgb{}
+	/*line scene.go:43:50000*/ c := rgb{}
 //line scene.go:44:50000
 	var open float32 = 1
-//line scene.go:45:50000
-	for i := 4; i >= 0 && open > 0; i-- {
-//line scene.go:46:50000
-		depth := float32(i) / 4
-//line scene.go:47:50000
-		t1 := x
-//line scene.go:48:50000
-		t2 := i
-//line scene.go:47:50000
-		result0 := quernFunc4Scene(t1, t2)
-//line scene.go:48:50000
-		top := result0
-//line scene.go:48:50000
-		t4 := -pixel
-//line scene.go:49:50000
-		t5 := pixel
-//line scene.go:50:50000
-		t6 := top - y
-//line scene.go:48:50000
-		result02 := smoothStep(t4, t5, t6)
-//line scene.go:49:50000
-		cover := result02
-//line scene.go:49:50000
-		if cover > 0 {
-//line scene.go:50:50000
-			t8 := x
-//line scene.go:51:50000
-			t9 := y
-//line scene.go:52:50000
-			t10 := top
-//line scene.go:53:50000
-			t11 := depth
-//line scene.go:50:50000
-			result03 := quernFunc5Scene(t8, t9, t10, t11)
-//line scene.go:51:50000
-			t13 := open * cover
-//line scene.go:50:50000
-			result04 := result03.scale(t13)
-//line scene.go:51:50000
-			t15 := result04
-//line scene.go:50:50000
-			result05 := c.add(t15)
-//line scene.go:51:50000
-			c = result05
-//line scene.go:51:50000
-			open *= 1 - cover
-//line scene.go:52:50000
+	/*line scene.go:45:50000*/ for i := 4; i >= 0 && open > 0; i-- {
+		/*line scene.go:46:50000*/ depth := float32(i) / 4
+		/*line scene.go:47:50000*/ t1 := x
+		/*line scene.go:48:50000*/ t2 := i
+		/*line scene.go:47:50000*/ result0 := quernFunc4Scene(t1, t2)
+		/*line scene.go:48:50000*/ top := result0
+		/*line scene.go:48:50000*/ t4 := -pixel
+		/*line scene.go:49:50000*/ t5 := pixel
+		/*line scene.go:50:50000*/ t6 := top - y
+		/*line scene.go:48:50000*/ result02 := smoothStep(t4, t5, t6)
+		/*line scene.go:49:50000*/ cover := result02
+		/*line scene.go:49:50000*/ if cover > 0 {
+			/*line scene.go:50:50000*/ t8 := x
+			/*line scene.go:51:50000*/ t9 := y
+			/*line scene.go:52:50000*/ t10 := top
+			/*line scene.go:53:50000*/ t11 := depth
+			/*line scene.go:50:50000*/ result03 := quernFunc5Scene(t8, t9, t10, t11)
+			/*line scene.go:51:50000*/ t13 := open * cover
+			/*line scene.go:50:50000*/ result04 := result03.scale(t13)
+			/*line scene.go:51:50000*/ t15 := result04
+			/*line scene.go:50:50000*/ result05 := c.add(t15)
+			/*line scene.go:51:50000*/ c = result05
+			/*line scene.go:51:50000*/ open *= 1 - cover /*line quern_gen.go:1948:1*/
 		}
-//line scene.go:53:50000
 	}
-//line scene.go:54:50000
-	if open > 0 {
-//line scene.go:55:50000
-		t17 := x
-//line scene.go:56:50000
-		t18 := y
-//line scene.go:55:50000
-		result06 := quernFunc6Scene(t17, t18)
-//line scene.go:56:50000
-		t20 := open
-//line scene.go:55:50000
-		result07 := result06.scale(t20)
-//line scene.go:56:50000
-		t22 := result07
-//line scene.go:55:50000
-		result08 := c.add(t22)
-//line scene.go:56:50000
-		c = result08
-//line scene.go:57:50000
+	/*line scene.go:54:50000*/ if open > 0 {
+		/*line scene.go:55:50000*/ t17 := x
+		/*line scene.go:56:50000*/ t18 := y
+		/*line scene.go:55:50000*/ result06 := quernFunc6Scene(t17, t18)
+		/*line scene.go:56:50000*/ t20 := open
+		/*line scene.go:55:50000*/ result07 := result06.scale(t20)
+		/*line scene.go:56:50000*/ t22 := result07
+		/*line scene.go:55:50000*/ result08 := c.add(t22)
+		/*line scene.go:56:50000*/ c = result08 /*line quern_gen.go:1959:1*/
 	}
-//line scene.go:57:50000
-	return c
-//line scene.go:58:50000
+	/*line scene.go:57:50000*/ return c /*line quern_gen.go:1961:1*/
 }
 
 // quernFunc2Scene is main.lake.
-//
-//line quern_gen.go:3039:1
 func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	c2 := float32(0.42)
-//line scene.go:133
-	depth := -0.16 - y
-//line scene.go:135
-	near := 1 / (depth + 0.015)
+	/*line scene.go:133*/ depth := -0.16 - y
+	/*line scene.go:135*/ near := 1 / (depth + 0.015)
 	t1 := 1.4*x*near + 3
 	t2 := 7*near + 40
-//line scene.go:136
-	result0 := quernFunc7Scene(t1, t2)
+	/*line scene.go:136*/ result0 := quernFunc7Scene(t1, t2)
 	ripple := result0 - 0.5
-//line scene.go:137
-	t4 := 5 * x * near
+	/*line scene.go:137*/ t4 := 5 * x * near
 	t5 := 30 * near
-//line scene.go:137
-	result02 := quernFunc8Scene(t4, t5)
+	/*line scene.go:137*/ result02 := quernFunc8Scene(t4, t5)
 	ripple += 0.4 * (result02 - 0.5)
-//line scene.go:138
-	strength := 0.1 * depth / (depth + 0.05)
+	/*line scene.go:138*/ strength := 0.1 * depth / (depth + 0.05)
 	t7 := x + 0.25*strength*ripple
 	t8 := -0.16 + max(depth*0.96+strength*ripple, 0.0005)
 	t9 := 2 * pixel
-//line scene.go:139
-	result03 := quernFunc1Scene(t7, t8, t9)
+	/*line scene.go:139*/ result03 := quernFunc1Scene(t7, t8, t9)
 	c := result03
-//line scene.go:142
-	t11 := depth
-//line scene.go:142
-	result04 := smoothStep(0, 0.35, t11)
+	/*line scene.go:142*/ t11 := depth
+	/*line scene.go:142*/ result04 := smoothStep(0, 0.35, t11)
 	t13 := result04
 	result05 := 0.82 + t13*(c2-0.82)
 	fresnel := result05
-//line scene.go:143
-	t15 := c
+	/*line scene.go:143*/ t15 := c
 	t16 := fresnel
-//line scene.go:143
-	result06 := rgb{R: 0.012, G: 0.026, B: 0.04}.mix(t15, t16)
+	/*line scene.go:143*/ result06 := rgb{R: 0.012, G: 0.026, B: 0.04}.mix(t15, t16)
 	c = result06
 	t18 := -260 * depth
-//line scene.go:145
-	result07 := kernel.Exp[float32](t18)
+	/*line scene.go:145*/ result07 := kernel.Exp[float32](t18)
 	t20 := 0.6 * result07
-//line scene.go:145
-	result08 := rgb{R: 0.35, G: 0.2, B: 0.13}.scale(t20)
+	/*line scene.go:145*/ result08 := rgb{R: 0.35, G: 0.2, B: 0.13}.scale(t20)
 	t22 := result08
-//line scene.go:145
-	result09 := c.add(t22)
-	return result09
+	/*line scene.go:145*/ result09 := c.add(t22)
+	return result09 /*line quern_gen.go:1998:1*/
 }
 
 // quernFunc3Scene is main.pack.
-//
-//line quern_gen.go:3092:1
 func quernFunc3Scene(c rgb) uint32 {
-//line color.go:69:30000
-	t1 := c.R
-//line color.go:69:30000
-	result0 := quernFunc9Scene(t1)
-//line color.go:70:30000
-	t3 := c.G
-//line color.go:69:30000
-	result02 := quernFunc9Scene(t3)
-//line color.go:70:30000
-	t5 := c.B
-//line color.go:69:30000
-	result03 := quernFunc9Scene(t5)
-//line color.go:70:30000
-	return result0 | result02<<8 | result03<<16 | 4278190080
-//line color.go:71:30000
+	/*line color.go:69:30000*/ t1 := c.R
+	/*line color.go:69:30000*/ result0 := quernFunc9Scene(t1)
+	/*line color.go:70:30000*/ t3 := c.G
+	/*line color.go:69:30000*/ result02 := quernFunc9Scene(t3)
+	/*line color.go:70:30000*/ t5 := c.B
+	/*line color.go:69:30000*/ result03 := quernFunc9Scene(t5)
+	/*line color.go:70:30000*/ return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:2009:1*/
 }
 
 // quernFunc4Scene is main.skyline.
-//
-//line quern_gen.go:3113:1
 func quernFunc4Scene(x float32, i int) float32 {
 	c := float32(-0.155)
 	c2 := float32(0.1)
 	c3 := float32(3.2)
-//line scene.go:85:50000
-	depth := float32(i) / 4
-//line scene.go:86:50000
-	t1 := depth
-//line scene.go:87:50000
-	result0 := 0.1 + t1*(c-0.1)
-//line scene.go:88:50000
-	base := result0
-//line scene.go:87:50000
-	t3 := depth
-//line scene.go:88:50000
-	result02 := 0.2 + t3*(c2-0.2)
-//line scene.go:89:50000
-	height := result02
-//line scene.go:88:50000
-	t5 := depth
-//line scene.go:89:50000
-	result03 := 1.3 + t5*(c3-1.3)
-//line scene.go:90:50000
-	frequency := result03
-//line scene.go:89:50000
-	t7 := x*frequency + 7.3*float32(i) + 2
-//line scene.go:90:50000
-	t8 := int32(37 * i)
-//line scene.go:89:50000
-	result04 := quernFunc10Scene(t7, t8)
-//line scene.go:90:50000
-	top := base - 0.12*height + height*(result04-0.35)
-//line scene.go:90:50000
-	if i == 4 {
-//line scene.go:91:50000
-		t10 := 5 * x
-//line scene.go:91:50000
-		result05 := quernFunc11Scene(t10, 911)
-//line scene.go:92:50000
-		t12 := x
-//line scene.go:91:50000
-		result06 := quernFunc12Scene(t12)
-//line scene.go:92:50000
-		top = max(top, -0.135+0.02*result05) + result06
-//line scene.go:93:50000
+	/*line scene.go:85:50000*/ depth := float32(i) / 4
+	/*line scene.go:86:50000*/ t1 := depth
+	/*line scene.go:87:50000*/ result0 := 0.1 + t1*(c-0.1)
+	/*line scene.go:88:50000*/ base := result0
+	/*line scene.go:87:50000*/ t3 := depth
+	/*line scene.go:88:50000*/ result02 := 0.2 + t3*(c2-0.2)
+	/*line scene.go:89:50000*/ height := result02
+	/*line scene.go:88:50000*/ t5 := depth
+	/*line scene.go:89:50000*/ result03 := 1.3 + t5*(c3-1.3)
+	/*line scene.go:90:50000*/ frequency := result03
+	/*line scene.go:89:50000*/ t7 := x*frequency + 7.3*float32(i) + 2
+	/*line scene.go:90:50000*/ t8 := int32(37 * i)
+	/*line scene.go:89:50000*/ result04 := quernFunc10Scene(t7, t8)
+	/*line scene.go:90:50000*/ top := base - 0.12*height + height*(result04-0.35)
+	/*line scene.go:90:50000*/ if i == 4 {
+		/*line scene.go:91:50000*/ t10 := 5 * x
+		/*line scene.go:91:50000*/ result05 := quernFunc11Scene(t10, 911)
+		/*line scene.go:92:50000*/ t12 := x
+		/*line scene.go:91:50000*/ result06 := quernFunc12Scene(t12)
+		/*line scene.go:92:50000*/ top = max(top, -0.135+0.02*result05) + result06 /*line quern_gen.go:2036:1*/
 	}
-//line scene.go:93:50000
-	return top
-//line scene.go:94:50000
+	/*line scene.go:93:50000*/ return top /*line quern_gen.go:2038:1*/
 }
 
 // quernFunc5Scene is main.slope.
-//
-//line quern_gen.go:3167:1
 func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
-//line scene.go:117
-	below := top - y
+	/*line scene.go:117*/ below := top - y
 	t1 := 14*x + 60*depth
 	t2 := 26*y + 9*x
-//line scene.go:118
-	result0 := quernFunc7Scene(t1, t2)
+	/*line scene.go:118*/ result0 := quernFunc7Scene(t1, t2)
 	t4 := 14*x + 60*depth + 0.25
 	t5 := 26*y + 9*x + 0.1
-//line scene.go:118
-	result02 := quernFunc7Scene(t4, t5)
+	/*line scene.go:118*/ result02 := quernFunc7Scene(t4, t5)
 	relief := result0 - result02
-//line scene.go:119
-	t7 := 0.45 + 2.2*relief
+	/*line scene.go:119*/ t7 := 0.45 + 2.2*relief
 	result03 := min(max(t7, 0), 1)
 	light := result03
-//line scene.go:120
-	t9 := rgb{R: 0.16, G: 0.075, B: 0.055}
+	/*line scene.go:120*/ t9 := rgb{R: 0.16, G: 0.075, B: 0.055}
 	t10 := light * (1 - depth)
-//line scene.go:120
-	result04 := rgb{R: 0.02, G: 0.022, B: 0.032}.mix(t9, t10)
+	/*line scene.go:120*/ result04 := rgb{R: 0.02, G: 0.022, B: 0.032}.mix(t9, t10)
 	rock := result04
-//line scene.go:121
-	t12 := -70 * below
-//line scene.go:121
-	result05 := kernel.Exp[float32](t12)
+	/*line scene.go:121*/ t12 := -70 * below
+	/*line scene.go:121*/ result05 := kernel.Exp[float32](t12)
 	rim := result05 * (1 - 0.85*depth)
-//line scene.go:122
-	dx := x - 0.32
+	/*line scene.go:122*/ dx := x - 0.32
 	t14 := 0.5 * rim / (1 + 5*dx*dx)
-//line scene.go:123
-	result06 := rgb{R: 0.5, G: 0.22, B: 0.1}.scale(t14)
+	/*line scene.go:123*/ result06 := rgb{R: 0.5, G: 0.22, B: 0.1}.scale(t14)
 	t16 := result06
-//line scene.go:123
-	result07 := rock.add(t16)
+	/*line scene.go:123*/ result07 := rock.add(t16)
 	rock = result07
 	t18 := rgb{R: 0.2, G: 0.16, B: 0.26}
 	t19 := float32(math.Abs(float64(dx))) * 1.1
 	result08 := min(max(t19, 0), 1)
 	t21 := result08
-//line scene.go:125
-	result09 := rgb{R: 0.62, G: 0.33, B: 0.26}.mix(t18, t21)
+	/*line scene.go:125*/ result09 := rgb{R: 0.62, G: 0.33, B: 0.26}.mix(t18, t21)
 	air := result09
-//line scene.go:126
-	haze := 0.8 * (1 - depth) * (1 - 0.35*depth)
+	/*line scene.go:126*/ haze := 0.8 * (1 - depth) * (1 - 0.35*depth)
 	t23 := below
-//line scene.go:127
-	result010 := smoothStep(0.03, 0.22, t23)
+	/*line scene.go:127*/ result010 := smoothStep(0.03, 0.22, t23)
 	mist := 0.55 * result010 * (1 - depth)
-//line scene.go:128
-	t25 := air
+	/*line scene.go:128*/ t25 := air
 	t26 := haze + mist*(1-haze)
 	result011 := min(max(t26, 0), 1)
 	t28 := result011
-//line scene.go:128
-	result012 := rock.mix(t25, t28)
-	return result012
+	/*line scene.go:128*/ result012 := rock.mix(t25, t28)
+	return result012 /*line quern_gen.go:2082:1*/
 }
 
 // quernFunc6Scene is main.sky.
-//
-//line quern_gen.go:3229:1
 func quernFunc6Scene(x float32, y float32) rgb {
-//line scene.go:62:50000
-	t1 := (y - -0.16) * 1.5
-//line scene.go:63:50000
-	result0 := min(max(t1, 0), 1)
-//line scene.go:64:50000
-	up := result0
-//line scene.go:63:50000
-	t3 := rgb{R: 0.42, G: 0.28, B: 0.34}
-//line scene.go:64:50000
-	t4 := up
-//line scene.go:63:50000
-	result02 := smoothStep(0, 0.35, t4)
-//line scene.go:64:50000
-	t6 := result02
-//line scene.go:63:50000
-	result03 := rgb{R: 0.95, G: 0.46, B: 0.2}.mix(t3, t6)
-//line scene.go:64:50000
-	c := result03
-//line scene.go:64:50000
-	t8 := rgb{R: 0.045, G: 0.09, B: 0.24}
-//line scene.go:65:50000
-	t9 := up
-//line scene.go:64:50000
-	result04 := smoothStep(0.2, 1, t9)
-//line scene.go:65:50000
-	t11 := result04
-//line scene.go:64:50000
-	result05 := c.mix(t8, t11)
-//line scene.go:65:50000
-	c = result05
-//line scene.go:66:50000
-	t13 := x - 0.32
-//line scene.go:67:50000
-	t14 := y - 0.085
-//line scene.go:68:50000
-	dx := t13
-//line scene.go:69:50000
-	dy := t14
-//line scene.go:67:50000
-	distance := float32(math.Sqrt(float64(dx*dx + dy*dy)))
-//line scene.go:68:50000
-	t15 := -5 * distance
-//line scene.go:68:50000
-	result06 := kernel.Exp[float32](t15)
-//line scene.go:69:50000
-	glow := result06
-//line scene.go:69:50000
-	t17 := 0.75 * glow
-//line scene.go:69:50000
-	result07 := rgb{R: 1, G: 0.48, B: 0.16}.scale(t17)
-//line scene.go:70:50000
-	t19 := result07
-//line scene.go:69:50000
-	result08 := c.add(t19)
-//line scene.go:70:50000
-	c = result08
-//line scene.go:72:50000
-	far := 0.35 / (up + 0.22)
-//line scene.go:73:50000
-	t21 := 3.1*x*far + 5
-//line scene.go:74:50000
-	t22 := 9*far + 2
-//line scene.go:73:50000
-	result09 := quernFunc7Scene(t21, t22)
-//line scene.go:74:50000
-	density := result09
-//line scene.go:74:50000
-	t24 := density
-//line scene.go:74:50000
-	result010 := smoothStep(0.47, 0.78, t24)
-//line scene.go:75:50000
-	t26 := up
-//line scene.go:74:50000
-	result011 := smoothStep(0.02, 0.3, t26)
-//line scene.go:75:50000
-	veil := result010 * result011
-//line scene.go:75:50000
-	t28 := 0.55 + 0.9*glow
-//line scene.go:75:50000
-	result012 := rgb{R: 1, G: 0.5, B: 0.3}.scale(t28)
-//line scene.go:76:50000
-	lit := result012
-//line scene.go:76:50000
-	shaded := rgb{R: 0.2, G: 0.15, B: 0.24}
-//line scene.go:77:50000
-	t30 := lit
-//line scene.go:78:50000
-	t31 := density
-//line scene.go:77:50000
-	result013 := smoothStep(0.85, 0.5, t31)
-//line scene.go:78:50000
-	t33 := result013 + 0.2
-//line scene.go:77:50000
-	result014 := shaded.mix(t30, t33)
-//line scene.go:78:50000
-	t35 := result014
-//line scene.go:79:50000
-	t36 := 0.85 * veil
-//line scene.go:77:50000
-	result015 := c.mix(t35, t36)
-//line scene.go:78:50000
-	c = result015
-//line scene.go:79:50000
-	t38 := distance
-//line scene.go:79:50000
-	result016 := smoothStep(0.037, 0.034, t38)
-//line scene.go:80:50000
-	disc := result016
-//line scene.go:80:50000
-	t40 := rgb{R: 6, G: 3.6, B: 1.7}
-//line scene.go:81:50000
-	t41 := disc * (1 - 0.7*veil)
-//line scene.go:80:50000
-	result017 := c.mix(t40, t41)
-//line scene.go:81:50000
-	return result017
-//line scene.go:82:50000
+	/*line scene.go:62:50000*/ t1 := (y - -0.16) * 1.5
+	/*line scene.go:63:50000*/ result0 := min(max(t1, 0), 1)
+	/*line scene.go:64:50000*/ up := result0
+	/*line scene.go:63:50000*/ t3 := rgb{R: 0.42, G: 0.28, B: 0.34}
+	/*line scene.go:64:50000*/ t4 := up
+	/*line scene.go:63:50000*/ result02 := smoothStep(0, 0.35, t4)
+	/*line scene.go:64:50000*/ t6 := result02
+	/*line scene.go:63:50000*/ result03 := rgb{R: 0.95, G: 0.46, B: 0.2}.mix(t3, t6)
+	/*line scene.go:64:50000*/ c := result03
+	/*line scene.go:64:50000*/ t8 := rgb{R: 0.045, G: 0.09, B: 0.24}
+	/*line scene.go:65:50000*/ t9 := up
+	/*line scene.go:64:50000*/ result04 := smoothStep(0.2, 1, t9)
+	/*line scene.go:65:50000*/ t11 := result04
+	/*line scene.go:64:50000*/ result05 := c.mix(t8, t11)
+	/*line scene.go:65:50000*/ c = result05
+	/*line scene.go:66:50000*/ t13 := x - 0.32
+	/*line scene.go:67:50000*/ t14 := y - 0.085
+	/*line scene.go:68:50000*/ dx := t13
+	/*line scene.go:69:50000*/ dy := t14
+	/*line scene.go:67:50000*/ distance := float32(math.Sqrt(float64(dx*dx + dy*dy)))
+	/*line scene.go:68:50000*/ t15 := -5 * distance
+	/*line scene.go:68:50000*/ result06 := kernel.Exp[float32](t15)
+	/*line scene.go:69:50000*/ glow := result06
+	/*line scene.go:69:50000*/ t17 := 0.75 * glow
+	/*line scene.go:69:50000*/ result07 := rgb{R: 1, G: 0.48, B: 0.16}.scale(t17)
+	/*line scene.go:70:50000*/ t19 := result07
+	/*line scene.go:69:50000*/ result08 := c.add(t19)
+	/*line scene.go:70:50000*/ c = result08
+	/*line scene.go:72:50000*/ far := 0.35 / (up + 0.22)
+	/*line scene.go:73:50000*/ t21 := 3.1*x*far + 5
+	/*line scene.go:74:50000*/ t22 := 9*far + 2
+	/*line scene.go:73:50000*/ result09 := quernFunc7Scene(t21, t22)
+	/*line scene.go:74:50000*/ density := result09
+	/*line scene.go:74:50000*/ t24 := density
+	/*line scene.go:74:50000*/ result010 := smoothStep(0.47, 0.78, t24)
+	/*line scene.go:75:50000*/ t26 := up
+	/*line scene.go:74:50000*/ result011 := smoothStep(0.02, 0.3, t26)
+	/*line scene.go:75:50000*/ veil := result010 * result011
+	/*line scene.go:75:50000*/ t28 := 0.55 + 0.9*glow
+	/*line scene.go:75:50000*/ result012 := rgb{R: 1, G: 0.5, B: 0.3}.scale(t28)
+	/*line scene.go:76:50000*/ lit := result012
+	/*line scene.go:76:50000*/ shaded := rgb{R: 0.2, G: 0.15, B: 0.24}
+	/*line scene.go:77:50000*/ t30 := lit
+	/*line scene.go:78:50000*/ t31 := density
+	/*line scene.go:77:50000*/ result013 := smoothStep(0.85, 0.5, t31)
+	/*line scene.go:78:50000*/ t33 := result013 + 0.2
+	/*line scene.go:77:50000*/ result014 := shaded.mix(t30, t33)
+	/*line scene.go:78:50000*/ t35 := result014
+	/*line scene.go:79:50000*/ t36 := 0.85 * veil
+	/*line scene.go:77:50000*/ result015 := c.mix(t35, t36)
+	/*line scene.go:78:50000*/ c = result015
+	/*line scene.go:79:50000*/ t38 := distance
+	/*line scene.go:79:50000*/ result016 := smoothStep(0.037, 0.034, t38)
+	/*line scene.go:80:50000*/ disc := result016
+	/*line scene.go:80:50000*/ t40 := rgb{R: 6, G: 3.6, B: 1.7}
+	/*line scene.go:81:50000*/ t41 := disc * (1 - 0.7*veil)
+	/*line scene.go:80:50000*/ result017 := c.mix(t40, t41)
+	/*line scene.go:81:50000*/ return result017 /*line quern_gen.go:2144:1*/
 }
 
 // quernFunc7Scene is main.clouds.
-//
-//line quern_gen.go:3352:1
 func quernFunc7Scene(x float32, y float32) float32 {
 //line noise.go:47:60000
 	var sum float32
 //line noise.go:48:60000
 	var amplitude float32 = 0.5
-//line noise.go:49:60000
-	for i := 0; i < 4; i++ {
-//line noise.go:50:60000
-		t1 := x
-//line noise.go:51:60000
-		t2 := y
-//line noise.go:50:60000
-		result0 := quernFunc8Scene(t1, t2)
-//line noise.go:51:60000
-		sum += amplitude * result0
-//line noise.go:51:60000
-		t4 := 1.6*x + 1.2*y + 17
-//line noise.go:52:60000
-		t5 := 1.6*y - 1.2*x + 31
-//line noise.go:53:60000
-		x = t4
-//line noise.go:54:60000
-		y = t5
-//line noise.go:52:60000
-		amplitude *= 0.5
-//line noise.go:53:60000
+	/*line noise.go:49:60000*/ for i := 0; i < 4; i++ {
+		/*line noise.go:50:60000*/ t1 := x
+		/*line noise.go:51:60000*/ t2 := y
+		/*line noise.go:50:60000*/ result0 := quernFunc8Scene(t1, t2)
+		/*line noise.go:51:60000*/ sum += amplitude * result0
+		/*line noise.go:51:60000*/ t4 := 1.6*x + 1.2*y + 17
+		/*line noise.go:52:60000*/ t5 := 1.6*y - 1.2*x + 31
+		/*line noise.go:53:60000*/ x = t4
+		/*line noise.go:54:60000*/ y = t5
+		/*line noise.go:52:60000*/ amplitude *= 0.5 /*line quern_gen.go:2162:1*/
 	}
-//line noise.go:54:60000
-	return sum * 1.0666667
-//line noise.go:55:60000
+	/*line noise.go:54:60000*/ return sum * 1.0666667 /*line quern_gen.go:2164:1*/
 }
 
 // quernFunc8Scene is main.noise2.
-//
-//line quern_gen.go:3387:1
 func quernFunc8Scene(x float32, y float32) float32 {
-//line noise.go:35:60000
-	t1 := float32(math.Floor(float64(x)))
-//line noise.go:36:60000
-	t2 := float32(math.Floor(float64(y)))
-//line noise.go:37:60000
-	fx := t1
-//line noise.go:38:60000
-	fy := t2
-//line noise.go:36:60000
-	t3 := host.Narrow[int32](fx)
-//line noise.go:37:60000
-	t4 := host.Narrow[int32](fy)
-//line noise.go:38:60000
-	i := t3
-//line noise.go:39:60000
-	j := t4
-//line noise.go:37:60000
-	t5 := x - fx
-//line noise.go:37:60000
-	result0 := ease(t5)
-//line noise.go:38:60000
-	tx := result0
-//line noise.go:39:60000
-	t7 := i
-//line noise.go:40:60000
-	t8 := j
-//line noise.go:39:60000
-	result02 := hash(t7, t8)
-//line noise.go:40:60000
-	t10 := result02
-//line noise.go:41:60000
-	t11 := i + 1
-//line noise.go:42:60000
-	t12 := j
-//line noise.go:39:60000
-	result03 := hash(t11, t12)
-//line noise.go:40:60000
-	t14 := result03
-//line noise.go:41:60000
-	t15 := tx
-//line noise.go:42:60000
-	result04 := t10 + t15*(t14-t10)
-//line noise.go:43:60000
-	t17 := result04
-//line noise.go:40:60000
-	t18 := i
-//line noise.go:41:60000
-	t19 := j + 1
-//line noise.go:40:60000
-	result05 := hash(t18, t19)
-//line noise.go:41:60000
-	t21 := result05
-//line noise.go:42:60000
-	t22 := i + 1
-//line noise.go:43:60000
-	t23 := j + 1
-//line noise.go:40:60000
-	result06 := hash(t22, t23)
-//line noise.go:41:60000
-	t25 := result06
-//line noise.go:42:60000
-	t26 := tx
-//line noise.go:43:60000
-	result07 := t21 + t26*(t25-t21)
-//line noise.go:44:60000
-	t28 := result07
-//line noise.go:41:60000
-	t29 := y - fy
-//line noise.go:41:60000
-	result08 := ease(t29)
-//line noise.go:42:60000
-	t31 := result08
-//line noise.go:38:60000
-	result09 := t17 + t31*(t28-t17)
-//line noise.go:39:60000
-	return result09
-//line noise.go:40:60000
+	/*line noise.go:35:60000*/ t1 := float32(math.Floor(float64(x)))
+	/*line noise.go:36:60000*/ t2 := float32(math.Floor(float64(y)))
+	/*line noise.go:37:60000*/ fx := t1
+	/*line noise.go:38:60000*/ fy := t2
+	/*line noise.go:36:60000*/ t3 := host.Narrow[int32](fx)
+	/*line noise.go:37:60000*/ t4 := host.Narrow[int32](fy)
+	/*line noise.go:38:60000*/ i := t3
+	/*line noise.go:39:60000*/ j := t4
+	/*line noise.go:37:60000*/ t5 := x - fx
+	/*line noise.go:37:60000*/ result0 := ease(t5)
+	/*line noise.go:38:60000*/ tx := result0
+	/*line noise.go:39:60000*/ t7 := i
+	/*line noise.go:40:60000*/ t8 := j
+	/*line noise.go:39:60000*/ result02 := hash(t7, t8)
+	/*line noise.go:40:60000*/ t10 := result02
+	/*line noise.go:41:60000*/ t11 := i + 1
+	/*line noise.go:42:60000*/ t12 := j
+	/*line noise.go:39:60000*/ result03 := hash(t11, t12)
+	/*line noise.go:40:60000*/ t14 := result03
+	/*line noise.go:41:60000*/ t15 := tx
+	/*line noise.go:42:60000*/ result04 := t10 + t15*(t14-t10)
+	/*line noise.go:43:60000*/ t17 := result04
+	/*line noise.go:40:60000*/ t18 := i
+	/*line noise.go:41:60000*/ t19 := j + 1
+	/*line noise.go:40:60000*/ result05 := hash(t18, t19)
+	/*line noise.go:41:60000*/ t21 := result05
+	/*line noise.go:42:60000*/ t22 := i + 1
+	/*line noise.go:43:60000*/ t23 := j + 1
+	/*line noise.go:40:60000*/ result06 := hash(t22, t23)
+	/*line noise.go:41:60000*/ t25 := result06
+	/*line noise.go:42:60000*/ t26 := tx
+	/*line noise.go:43:60000*/ result07 := t21 + t26*(t25-t21)
+	/*line noise.go:44:60000*/ t28 := result07
+	/*line noise.go:41:60000*/ t29 := y - fy
+	/*line noise.go:41:60000*/ result08 := ease(t29)
+	/*line noise.go:42:60000*/ t31 := result08
+	/*line noise.go:38:60000*/ result09 := t17 + t31*(t28-t17)
+	/*line noise.go:39:60000*/ return result09 /*line quern_gen.go:2206:1*/
 }
 
 // quernFunc9Scene is main.quantise.
-//
-//line quern_gen.go:3470:1
 func quernFunc9Scene(linear float32) uint32 {
-//line color.go:73:30000
-	t1 := linear
-//line color.go:73:30000
-	result0 := encodeSRGB(t1)
-//line color.go:74:30000
-	return host.Narrow[uint32](result0*255 + 0.5)
-//line color.go:75:30000
+	/*line color.go:73:30000*/ t1 := linear
+	/*line color.go:73:30000*/ result0 := encodeSRGB(t1)
+	/*line color.go:74:30000*/ return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2213:1*/
 }
 
 // quernFunc10Scene is main.ridges.
-//
-//line quern_gen.go:3483:1
 func quernFunc10Scene(x float32, seed int32) float32 {
 //line noise.go:60:60000
 	var sum float32
 //line noise.go:61:60000
 	var amplitude float32 = 0.5
-//line noise.go:62:60000
-	for octave := int32(0); octave < 6; octave++ {
-//line noise.go:63:60000
-		t1 := x
-//line noise.go:64:60000
-		t2 := seed + octave
-//line noise.go:63:60000
-		result0 := quernFunc11Scene(t1, t2)
-//line noise.go:64:60000
-		v := 1 - float32(math.Abs(float64(2*result0-1)))
-//line noise.go:64:60000
-		sum += amplitude * v * v
-//line noise.go:65:60000
-		x *= 2.1
-//line noise.go:66:60000
-		amplitude *= 0.48
-//line noise.go:67:60000
+	/*line noise.go:62:60000*/ for octave := int32(0); octave < 6; octave++ {
+		/*line noise.go:63:60000*/ t1 := x
+		/*line noise.go:64:60000*/ t2 := seed + octave
+		/*line noise.go:63:60000*/ result0 := quernFunc11Scene(t1, t2)
+		/*line noise.go:64:60000*/ v := 1 - float32(math.Abs(float64(2*result0-1)))
+		/*line noise.go:64:60000*/ sum += amplitude * v * v
+		/*line noise.go:65:60000*/ x *= 2.1
+		/*line noise.go:66:60000*/ amplitude *= 0.48 /*line quern_gen.go:2229:1*/
 	}
-//line noise.go:68:60000
-	return sum
-//line noise.go:69:60000
+	/*line noise.go:68:60000*/ return sum /*line quern_gen.go:2231:1*/
 }
 
 // quernFunc11Scene is main.noise1.
-//
-//line quern_gen.go:3514:1
 func quernFunc11Scene(x float32, seed int32) float32 {
-//line noise.go:28:60000
-	f := float32(math.Floor(float64(x)))
-//line noise.go:29:60000
-	i := host.Narrow[int32](f)
-//line noise.go:30:60000
-	t1 := i
-//line noise.go:31:60000
-	t2 := seed
-//line noise.go:30:60000
-	result0 := hash(t1, t2)
-//line noise.go:31:60000
-	t4 := result0
-//line noise.go:32:60000
-	t5 := i + 1
-//line noise.go:33:60000
-	t6 := seed
-//line noise.go:30:60000
-	result02 := hash(t5, t6)
-//line noise.go:31:60000
-	t8 := result02
-//line noise.go:32:60000
-	t9 := x - f
-//line noise.go:30:60000
-	result03 := ease(t9)
-//line noise.go:31:60000
-	t11 := result03
-//line noise.go:32:60000
-	result04 := t4 + t11*(t8-t4)
-//line noise.go:33:60000
-	return result04
-//line noise.go:34:60000
+	/*line noise.go:28:60000*/ f := float32(math.Floor(float64(x)))
+	/*line noise.go:29:60000*/ i := host.Narrow[int32](f)
+	/*line noise.go:30:60000*/ t1 := i
+	/*line noise.go:31:60000*/ t2 := seed
+	/*line noise.go:30:60000*/ result0 := hash(t1, t2)
+	/*line noise.go:31:60000*/ t4 := result0
+	/*line noise.go:32:60000*/ t5 := i + 1
+	/*line noise.go:33:60000*/ t6 := seed
+	/*line noise.go:30:60000*/ result02 := hash(t5, t6)
+	/*line noise.go:31:60000*/ t8 := result02
+	/*line noise.go:32:60000*/ t9 := x - f
+	/*line noise.go:30:60000*/ result03 := ease(t9)
+	/*line noise.go:31:60000*/ t11 := result03
+	/*line noise.go:32:60000*/ result04 := t4 + t11*(t8-t4)
+	/*line noise.go:33:60000*/ return result04 /*line quern_gen.go:2250:1*/
 }
 
 // quernFunc12Scene is main.trees.
-//
-//line quern_gen.go:3551:1
 func quernFunc12Scene(x float32) float32 {
-//line scene.go:100:50000
-	position := x * 95
-//line scene.go:101:50000
-	cell := float32(math.Floor(float64(position)))
+	/*line scene.go:100:50000*/ position := x * 95
+	/*line scene.go:101:50000*/ cell := float32(math.Floor(float64(position)))
 //line scene.go:102:50000
 	var height float32
-//line scene.go:103:50000
-	for k := int32(0); k < 3; k++ {
-//line scene.go:104:50000
-		i := host.Narrow[int32](cell) + k - 1
-//line scene.go:105:50000
-		t1 := i
-//line scene.go:105:50000
-		result0 := hash(t1, 501)
-//line scene.go:106:50000
-		centre := float32(i) + 0.3 + 0.4*result0
-//line scene.go:106:50000
-		t3 := i
-//line scene.go:106:50000
-		result02 := hash(t3, 502)
-//line scene.go:107:50000
-		tall := 0.012 + 0.024*result02
-//line scene.go:107:50000
-		aside := float32(math.Abs(float64(position-centre))) * 0.010526316
-//line scene.go:108:50000
-		t5 := aside * 900
-//line scene.go:109:50000
-		result03 := t5 - float32(math.Floor(float64(t5)))
-//line scene.go:110:50000
-		serration := float32(math.Abs(float64(result03 - 0.5)))
-//line scene.go:109:50000
-		height = max(height, tall-4.2*aside+0.007*serration)
-//line scene.go:110:50000
+	/*line scene.go:103:50000*/ for k := int32(0); k < 3; k++ {
+		/*line scene.go:104:50000*/ i := host.Narrow[int32](cell) + k - 1
+		/*line scene.go:105:50000*/ t1 := i
+		/*line scene.go:105:50000*/ result0 := hash(t1, 501)
+		/*line scene.go:106:50000*/ centre := float32(i) + 0.3 + 0.4*result0
+		/*line scene.go:106:50000*/ t3 := i
+		/*line scene.go:106:50000*/ result02 := hash(t3, 502)
+		/*line scene.go:107:50000*/ tall := 0.012 + 0.024*result02
+		/*line scene.go:107:50000*/ aside := float32(math.Abs(float64(position-centre))) * 0.010526316
+		/*line scene.go:108:50000*/ t5 := aside * 900
+		/*line scene.go:109:50000*/ result03 := t5 - float32(math.Floor(float64(t5)))
+		/*line scene.go:110:50000*/ serration := float32(math.Abs(float64(result03 - 0.5)))
+		/*line scene.go:109:50000*/ height = max(height, tall-4.2*aside+0.007*serration) /*line quern_gen.go:2271:1*/
 	}
-//line scene.go:111:50000
-	return height
-//line scene.go:112:50000
+	/*line scene.go:111:50000*/ return height /*line quern_gen.go:2273:1*/
 }

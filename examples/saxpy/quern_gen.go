@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/saxpy",
-	Archive: quern_gen_zip,
-	Sum:     "e45907b22e3bbbe35e6549630b9639aabcf2e40750ee34bbad851be15aa07bc1",
+	Archive: &quern_gen_zip,
+	Sum:     "030c62b7c6b3fb5196188093f44a94460e963f9cd49bab92cc9dd9f136f3f6c2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -30,27 +30,7 @@ var (
 	quern_saxpy quern_gen_is_stale__run_go_generate__saxpy = saxpy
 )
 
-var quernSaxpy = gpu.NewKernel(compiled.Kernel{
-	Name: "saxpy", Package: "quern.dev/examples/saxpy", Pos: "main.go:19",
-	Params: []compiled.Param{
-		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "y", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "main.go", Line: 21, Col: 15},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "main.go", Line: 21, Col: 15},
-		}},
-	},
-	Host:  quernHostSaxpy,
-	Plain: quernPlainSaxpy,
-})
+var quernSaxpy = &gpu.Kernel{Declared: compiled.Declaration{Name: "saxpy", Code: &quernPTX, Host: quernHostSaxpy, Plain: quernPlainSaxpy}}
 
 // LaunchSaxpy runs saxpy on the grid g.
 //
@@ -101,8 +81,7 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 			row := y[base:][:count]
 			row2 := x[base:][:count]
 			for threadX := range count {
-//line main.go:21
-				row[threadX] += a * row2[threadX]
+				/*line main.go:21*/ row[threadX] += a * row2[threadX]
 			}
 			return
 		}
@@ -110,9 +89,8 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line main.go:20
-		if i < len(y) {
+		/*line main.go:20*/ if i < len(y) {
 			y[i] += a * x[i]
 		}
-	}
+	} /*line quern_gen.go:95:1*/
 }

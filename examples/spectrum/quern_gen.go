@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/spectrum",
-	Archive: quern_gen_zip,
-	Sum:     "359c0c66c8c651489ca5d4f755d2b843a3e0208029d88378536432a1445cba15",
+	Archive: &quern_gen_zip,
+	Sum:     "56cd8ac898e53d88322095578fb6db8c0015aeca71872052f1662ad129549921",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -30,22 +30,7 @@ var (
 	quern_keep quern_gen_is_stale__run_go_generate__keep = keep
 )
 
-var quernKeep = gpu.NewKernel(compiled.Kernel{
-	Name: "keep", Package: "quern.dev/examples/spectrum", Pos: "kernels.go:10",
-	Params: []compiled.Param{
-		{Name: "threshold", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "magnitude", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "spectrum", Kind: compiled.Slice, Type: "complex64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}, Threads: 4},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostKeep,
-	Plain: quernPlainKeep,
-})
+var quernKeep = &gpu.Kernel{Declared: compiled.Declaration{Name: "keep", Code: &quernPTX, Host: quernHostKeep, Plain: quernPlainKeep}}
 
 // LaunchKeep runs keep on the grid g.
 //
@@ -96,8 +81,7 @@ func quernRow1Keep(r *host.Run, base int, spectrum []complex64, magnitude []floa
 			row := magnitude[base:][:count]
 			row2 := spectrum[base:][:count]
 			for threadX := range count {
-//line kernels.go:11
-				if row[threadX] < threshold {
+				/*line kernels.go:11*/ if row[threadX] < threshold {
 					row2[threadX] = complex64(complex(0, 0))
 				}
 			}
@@ -107,9 +91,8 @@ func quernRow1Keep(r *host.Run, base int, spectrum []complex64, magnitude []floa
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:11
-		if i < len(spectrum) && i < len(magnitude) && magnitude[i] < threshold {
+		/*line kernels.go:11*/ if i < len(spectrum) && i < len(magnitude) && magnitude[i] < threshold {
 			spectrum[i] = complex64(complex(0, 0))
 		}
-	}
+	} /*line quern_gen.go:97:1*/
 }

@@ -8,16 +8,17 @@ import (
 	"quern.dev/internal/archive"
 )
 
-// Code is the GPU code of a package: the content of the quern_gen.zip that quern gen
-// wrote. All kernels of the package share it.
+// Code is the content of the quern_gen.zip that quern gen wrote for a package: the
+// descriptions and the GPU code of its kernels, which share it.
 //
-// It is first read when a kernel of the package is used on a device, and only once.
+// It is first read when a kernel of the package is used.
 type Code struct {
 	Package string // import path
 
-	// Archive is the content of quern_gen.zip. Sum identifies the modules in it. It is
-	// in quern_gen.go, so that a mismatch of the two files is detected.
-	Archive, Sum string
+	// Archive is the content of quern_gen.zip. Sum identifies it. It is in quern_gen.go, so
+	// that a mismatch of the two files is detected.
+	Archive *string
+	Sum     string
 
 	// Modules are the modules of code without an archive. A module that names no
 	// kernel serves every variant.
@@ -53,12 +54,12 @@ func (c *Code) open() error {
 		return nil
 	}
 	c.once.Do(func() {
-		opened, err := archive.Open(c.Archive)
+		opened, err := archive.Open(*c.Archive)
 		reason := ""
 		switch {
-		case c.Archive == "":
+		case *c.Archive == "":
 			reason = archive.File + " is empty"
-		case strings.HasPrefix(c.Archive, "<<<<<<< ") || strings.Contains(c.Archive, "\n<<<<<<< "):
+		case strings.HasPrefix(*c.Archive, "<<<<<<< ") || strings.Contains(*c.Archive, "\n<<<<<<< "):
 			reason = archive.File + " has the conflict markers of a merge"
 		case err != nil:
 			reason = fmt.Sprintf("%s is damaged (%v)", archive.File, err)
@@ -71,6 +72,35 @@ func (c *Code) open() error {
 		c.opened = opened
 	})
 	return c.err
+}
+
+// Describe returns the description of the kernel that d declares.
+func (c *Code) Describe(d *Declaration) (Kernel, error) {
+	if err := c.open(); err != nil {
+		return Kernel{}, err
+	}
+	info, found, err := c.opened.Info(d.Name)
+	if err == nil && !found {
+		return Kernel{}, &CodeError{c.Package, d.Name, "", fmt.Sprintf("%s does not describe kernel %s: the file is damaged or out of date", archive.File, d.Name)}
+	}
+	var k Kernel
+	if err == nil {
+		k, err = parseInfo(info)
+	}
+	if err == nil && len(d.Special) > 0 && len(d.Special) != len(k.Special) {
+		err = errInfo
+	}
+	if err != nil {
+		return Kernel{}, &CodeError{c.Package, d.Name, "", fmt.Sprintf("%s is damaged (%v)", archive.File, err)}
+	}
+	k.Name, k.Package, k.Host, k.Plain = d.Name, c.Package, d.Host, d.Plain
+	if !k.HostOnly {
+		k.Code = c
+	}
+	for i, host := range d.Special {
+		k.Special[i].Host = host
+	}
+	return k, nil
 }
 
 // Module returns the module of a variant of a kernel, or the module for older devices

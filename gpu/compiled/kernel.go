@@ -5,6 +5,17 @@ import (
 	"quern.dev/kernel/host"
 )
 
+// Declaration is what a generated Go file says about a kernel: its name and its Go forms.
+// The archive has the rest. Go initialises variables of this type at compile time, so a program
+// has only those that it uses.
+type Declaration struct {
+	Name    string // see Kernel
+	Code    *Code
+	Host    host.Func
+	Plain   host.Func
+	Special []host.Func // of the special forms, if they run on the CPU
+}
+
 // Kernel describes a kernel. gpu.NewKernel prepares it for launches.
 type Kernel struct {
 	Name    string // with type arguments if it is an instance of a generic kernel: "scale[float32]"
@@ -15,8 +26,9 @@ type Kernel struct {
 	Params  []Param
 
 	// Code is the GPU code of the package. If it is nil, the kernel runs only on the
-	// CPU.
-	Code *Code
+	// CPU. HostOnly says so in an archive.
+	Code     *Code
+	HostOnly bool
 
 	// Variants are the forms of the kernel, fastest first. A launch uses the first
 	// one whose limits it meets; the last one has no limits. If there are none, the

@@ -22,13 +22,21 @@ func TestReadReturnsWhatWasWritten(t *testing.T) {
 		{Kernel: "saxpy", Variant: "wide", Text: ""},
 		{Kernel: "saxpy", Variant: "wide", Older: true, Text: random(r, 100_000)},
 		{Kernel: "load[int8,[16]example.com/a/b.T]", Variant: "narrow", Text: "x"},
+		{Kernel: "load[int8]", Variant: "narrow", Text: "mov %r007, %rd+5, %rd8, $L9;"},
 		{Kernel: "blur[radius=1]", Variant: "narrow", Text: "y"},
+		{Kernel: "addReduce[int8]", Variant: "wide", Text: "z"},
+		{Kernel: "addReduce[int8]", Variant: "wide", Older: true, Text: "zz"},
+		{Kernel: "minReduce[int8]", Variant: "wide", Text: "z"},
 	}
-	data, err := Write(modules)
+	kernels := []Kernel{
+		{"saxpy", "saxpy", random(r, 1000)}, {"load[int8]", "load", ""}, {"blur", "blur", "b"},
+		{"addReduce[int8]", "Reduce", "a"}, {"minReduce[int8]", "Reduce", "m"}, {"onCPU", "onCPU", "c"},
+	}
+	data, err := Write(kernels, modules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Write(modules)
+	again, err := Write(kernels, modules)
 	if err != nil || !slices.Equal(data, again) {
 		t.Errorf("writing it again gives different bytes, error %v", err)
 	}
@@ -39,6 +47,17 @@ func TestReadReturnsWhatWasWritten(t *testing.T) {
 	got, err := a.Modules()
 	if err != nil || !slices.Equal(got, modules) {
 		t.Errorf("got %+v, error %v", got, err)
+	}
+	if got, err := a.Kernels(); err != nil || !slices.Equal(got, kernels) {
+		t.Errorf("got %+v, error %v", got, err)
+	}
+	for _, k := range kernels {
+		if info, found, err := a.Info(k.Name); info != k.Info || !found || err != nil {
+			t.Errorf("%s: %q, %v, %v", k.Name, info, found, err)
+		}
+	}
+	if _, found, err := a.Info("saxp"); found || err != nil {
+		t.Errorf("found %v, error %v", found, err)
 	}
 	for _, m := range modules {
 		if text, found, err := a.Text(m.Kernel, m.Variant, m.Older); text != m.Text || !found || err != nil {
@@ -52,7 +71,7 @@ func TestReadReturnsWhatWasWritten(t *testing.T) {
 
 func TestSumIdentifiesTheModules(t *testing.T) {
 	sum := func(modules ...Module) string {
-		data, err := Write(modules)
+		data, err := Write(nil, modules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +107,7 @@ func TestSumIdentifiesTheModules(t *testing.T) {
 func TestDamagedFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	text := random(r, 5000)
-	data, err := Write([]Module{{Kernel: "k", Variant: "wide", Text: text}})
+	data, err := Write(nil, []Module{{Kernel: "k", Variant: "wide", Text: text}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +142,53 @@ func TestDamagedFiles(t *testing.T) {
 // Git treats a file as binary, and leaves its line endings alone, if one of the
 // first 8000 bytes is zero.
 func TestGitTreatsArchivesAsBinary(t *testing.T) {
-	data, err := Write([]Module{{Kernel: "k", Variant: "wide", Text: strings.Repeat("ret;\n", 10_000)}})
+	data, err := Write(nil, []Module{{Kernel: "k", Variant: "wide", Text: strings.Repeat("ret;\n", 10_000)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(data[:min(8000, len(data))], 0) {
 		t.Error("there is no zero byte")
+	}
+}
+
+func TestRegistersAreNumberedRelatively(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"add %r1, %r2, %rd1; add %r4, %r1, %r4;", "add %r+, %r+, %rd+; add %r+1, %r3, %r0;"},
+		{"bra $L3; $L3: $F0:", "bra $L+2; $L0: $F0:"},
+		{".reg .b32 %r<22>; mov %r1, %tid.x; ld [%rd1+8]; 100%", ".reg .b32 %r<22>; mov %r+, %tid.x; ld [%rd++8]; 100%"},
+	} {
+		if got := relative(tt.text); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.text, got, tt.want)
+		}
+		if got := absolute(tt.want); got != tt.text {
+			t.Errorf("%s: got %s, want %s", tt.want, got, tt.text)
+		}
+	}
+}
+
+func FuzzRepeats(f *testing.F) {
+	f.Add(strings.Repeat("add %r1, %r2;\n", 100), 7)
+	f.Fuzz(func(t *testing.T, text string, wanted int) {
+		wanted = min(max(wanted, 0), len(text))
+		if got, err := withRepeats(string(withoutRepeats(text)), wanted); err != nil || got != text[:wanted] {
+			t.Errorf("got %q, %v", got, err)
+		}
+		withRepeats(text, wanted) // damaged data causes no panic
+	})
+}
+
+func TestSimilarModulesTakeLittleSpace(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	text := random(r, 100_000)
+	size := func(modules ...Module) int {
+		data, err := Write(nil, modules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(data)
+	}
+	first, second := Module{Kernel: "k[int8]", Variant: "wide", Text: text}, Module{Kernel: "k[int16]", Variant: "wide", Text: text[:60_000] + "changed" + text[60_000:]}
+	if one, two := size(first), size(first, second); two > one+100 {
+		t.Errorf("one module takes %d bytes, two take %d", one, two)
 	}
 }

@@ -17,10 +17,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/ringbench",
-	Archive: quern_gen_zip,
-	Sum:     "4f165c91b88314b3b0b8a2af1dfa0ec5098e361095ce7dbc56027f08f809b75f",
+	Archive: &quern_gen_zip,
+	Sum:     "4a0574eae7a6e5feb9ff84f25afb93bab20f1e04623dca5f8649204411c3a6e4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -70,27 +70,7 @@ var (
 	_                                                         = (*quern_gen_is_stale__run_go_generate__Kind)((*Kind)(nil))
 )
 
-var quernMirror = gpu.NewKernel(compiled.Kernel{
-	Name: "mirror", Package: "quern.dev/internal/ringbench", Pos: "bare.go:34",
-	Params: []compiled.Param{
-		{Name: "words", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "life", Kind: compiled.Scalar, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 40, Col: 31},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 41, Col: 25},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 40, Col: 31},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 41, Col: 25},
-		}},
-	},
-	Host:  quernHostMirror,
-	Plain: quernPlainMirror,
-})
+var quernMirror = &gpu.Kernel{Declared: compiled.Declaration{Name: "mirror", Code: &quernPTX, Host: quernHostMirror, Plain: quernPlainMirror}}
 
 // LaunchMirror runs mirror on the grid g.
 //
@@ -106,36 +86,7 @@ func LaunchMirror(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], life int
 	return l.End()
 }
 
-var quernRally = gpu.NewKernel(compiled.Kernel{
-	Name: "rally", Package: "quern.dev/internal/ringbench", Pos: "bare.go:52",
-	Params: []compiled.Param{
-		{Name: "words", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "trips", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "total", Kind: compiled.Slice, Type: "int64", Size: 8},
-		{Name: "life", Kind: compiled.Scalar, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17, 0, 16, 2, 0, 5, 9, 32, 0, -1, 1, 2, 5, 9, -2, 10, 2, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483680, 10, 2, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 62, Col: 25},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 65, Col: 27},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 3},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 13},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 62, Col: 25},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 65, Col: 27},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 71, Col: 25},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 3},
-			{Kind: compiled.IndexSite, File: "bare.go", Line: 79, Col: 13},
-		}},
-	},
-	Cooperative: true,
-	Host:        quernHostRally,
-	Plain:       quernPlainRally,
-})
+var quernRally = &gpu.Kernel{Declared: compiled.Declaration{Name: "rally", Code: &quernPTX, Host: quernHostRally, Plain: quernPlainRally}}
 
 // LaunchRally runs rally on the grid g.
 //
@@ -154,47 +105,7 @@ func LaunchRally(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], trips *gp
 	return l.End()
 }
 
-var quernEcho16Actor = gpu.NewKernel(compiled.Kernel{
-	Name: "echo16Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:19",
-	Handler: "echo16",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.Loop(quernHostEcho16),
-	Plain:  ring.Loop(quernPlainEcho16),
-})
+var quernEcho16Actor = &gpu.Kernel{Declared: compiled.Declaration{Name: "echo16Actor", Code: &quernPTX, Host: ring.Loop(quernHostEcho16), Plain: ring.Loop(quernPlainEcho16)}}
 
 var quernEcho16Program = &ring.Program{Name: "echo16", Kernel: quernEcho16Actor, Threads: 32}
 
@@ -203,47 +114,7 @@ func SpawnEcho16(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.A
 	return ring.Spawn[uint64, Message16, Message16](ctx, rt, quernEcho16Program, o)
 }
 
-var quernEcho64Actor = gpu.NewKernel(compiled.Kernel{
-	Name: "echo64Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:30",
-	Handler: "echo64",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.Loop(quernHostEcho64),
-	Plain:  ring.Loop(quernPlainEcho64),
-})
+var quernEcho64Actor = &gpu.Kernel{Declared: compiled.Declaration{Name: "echo64Actor", Code: &quernPTX, Host: ring.Loop(quernHostEcho64), Plain: ring.Loop(quernPlainEcho64)}}
 
 var quernEcho64Program = &ring.Program{Name: "echo64", Kernel: quernEcho64Actor, Threads: 32}
 
@@ -252,47 +123,7 @@ func SpawnEcho64(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.A
 	return ring.Spawn[uint64, Message64, Message64](ctx, rt, quernEcho64Program, o)
 }
 
-var quernEcho256Actor = gpu.NewKernel(compiled.Kernel{
-	Name: "echo256Actor", Package: "quern.dev/internal/ringbench", Pos: "handlers.go:41",
-	Handler: "echo256",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.Loop(quernHostEcho256),
-	Plain:  ring.Loop(quernPlainEcho256),
-})
+var quernEcho256Actor = &gpu.Kernel{Declared: compiled.Declaration{Name: "echo256Actor", Code: &quernPTX, Host: ring.Loop(quernHostEcho256), Plain: ring.Loop(quernPlainEcho256)}}
 
 var quernEcho256Program = &ring.Program{Name: "echo256", Kernel: quernEcho256Actor, Threads: 32}
 
@@ -301,50 +132,7 @@ func SpawnEcho256(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.
 	return ring.Spawn[uint64, Message256, Message256](ctx, rt, quernEcho256Program, o)
 }
 
-var quernRelayActor = gpu.NewKernel(compiled.Kernel{
-	Name: "relayActor", Package: "quern.dev/internal/ringbench", Pos: "relay.go:61",
-	Handler: "relay",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/ringbench.Court", Size: 1880, Layout: "struct{Next struct{Mailbox uint32; Actor uint32}; Balls uint64; Last int64; Trips [464]uint32}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.SliceSite, File: "relay.go", Line: 70, Col: 7},
-			{Kind: compiled.PanicSite, File: "relay.go", Line: 70, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "relay.go", Line: 75, Col: 4},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.LoopWithContext(quernHostRelay),
-	Plain:  ring.LoopWithContext(quernPlainRelay),
-})
+var quernRelayActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "relayActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostRelay), Plain: ring.LoopWithContext(quernPlainRelay)}}
 
 var quernRelayProgram = &ring.Program{Name: "relay", Kernel: quernRelayActor, Threads: 32}
 
@@ -378,40 +166,34 @@ func quernHostMirror(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX, firstX, count int, same bool) {
+func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX int, count int, same bool) {
 	if count <= 0 {
 		return
 	}
 	if same {
 		for range count {
-//line bare.go:38
-			now := kernel.Clock()
+			/*line bare.go:38*/ now := kernel.Clock()
 			t2 := now
 			begin := t2
 			var last uint64
 			var now2 int64
 			var t4 bool
-//line bare.go:39
-			for {
+			/*line bare.go:39*/ for {
 				if r.Halted() {
-//line bare.go:39
-					r.Halt()
+					/*line bare.go:39*/ r.Halt()
 				}
 				t4 = last != 18446744073709551615
 				if t4 {
-//line bare.go:39
-					now2 = kernel.Clock()
+					/*line bare.go:39*/ now2 = kernel.Clock()
 					t4 = now2-begin < life
 				}
 				if !t4 {
 					break
 				}
-//line bare.go:40
-				loaded := host2.Load64(r, &words[0])
+				/*line bare.go:40*/ loaded := host2.Load64(r, &words[0])
 				v := loaded
 				if v != last {
-//line bare.go:41
-					kernel.StoreRelaxed(&words[16], v)
+					/*line bare.go:41*/ kernel.StoreRelaxed(&words[16], v)
 					last = v
 				}
 			}
@@ -420,8 +202,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX, firstX, cou
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bare.go:35
-		if threadX != 0 {
+		/*line bare.go:35*/ if threadX != 0 {
 			continue
 		}
 		now := kernel.Clock()
@@ -430,34 +211,28 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX, firstX, cou
 		var last uint64
 		var now2 int64
 		var t4 bool
-//line bare.go:39
-		for {
+		/*line bare.go:39*/ for {
 			if r.Halted() {
-//line bare.go:39
-				r.Halt()
+				/*line bare.go:39*/ r.Halt()
 			}
 			t4 = last != 18446744073709551615
 			if t4 {
-//line bare.go:39
-				now2 = kernel.Clock()
+				/*line bare.go:39*/ now2 = kernel.Clock()
 				t4 = now2-begin < life
 			}
 			if !t4 {
 				break
 			}
-//line bare.go:40
-			loaded := host2.Load64(r, &words[0])
+			/*line bare.go:40*/ loaded := host2.Load64(r, &words[0])
 			v := loaded
 			if v != last {
-//line bare.go:41
-				kernel.StoreRelaxed(&words[16], v)
+				/*line bare.go:41*/ kernel.StoreRelaxed(&words[16], v)
 				last = v
 			}
 		}
-	}
+	} /*line quern_gen.go:233:1*/
 }
 
-//line quern_gen.go:461:1
 func quernPlainRally(r *host2.Run) {
 	v0, v1, v2, v3 := host2.Slice[uint64](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int64](r, 2), host2.Value[int64](r, 3)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_rally(t_, v0, v1, v2, v3) })
@@ -474,8 +249,7 @@ func quernHostRally(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := 16 * (1 - blockX)
-//line bare.go:53
-		r.SyncGrid()
+		/*line bare.go:53*/ r.SyncGrid()
 		firstX := 0
 		count := min(dimX, 1) - firstX
 		same := 0 < len(words) && from >= 0 && from < len(words) && 16 < len(words) && 0 < len(total) && 1 < len(total)
@@ -485,12 +259,11 @@ func quernHostRally(r *host2.Run) {
 				quernRow1Rally(r, trips, blockX, words, from, life, total, dimX, firstX, count, same)
 			}
 		}
-	}
+	} /*line quern_gen.go:262:1*/
 }
 
 //go:noinline
-//line quern_gen.go:493:1
-func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX, firstX, count int, same bool) {
+func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX int, firstX int, count int, same bool) {
 	if count <= 0 {
 		return
 	}
@@ -499,42 +272,33 @@ func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, fr
 		for lane := range count {
 			threadX := firstX + lane
 			r.ThreadIdx.X = threadX
-//line bare.go:57
-			now := kernel.Clock()
+			/*line bare.go:57*/ now := kernel.Clock()
 			t2 := now
-//line bare.go:57
-			now2 := kernel.GlobalTimer()
+			/*line bare.go:57*/ now2 := kernel.GlobalTimer()
 			t4 := now2
 			begin := t2
 			born := t4
-//line bare.go:58
-			last := begin
+			/*line bare.go:58*/ last := begin
 			for i := 0; i < len(trips); i++ {
 				if r.Halted() {
-//line bare.go:59
-					r.Halt()
+					/*line bare.go:59*/ r.Halt()
 				}
-//line bare.go:60
-				number := uint64(i) + 1
+				/*line bare.go:60*/ number := uint64(i) + 1
 				if blockX == 0 {
 					kernel.StoreRelaxed(&words[0], number)
 				}
 				var loaded uint64
 				for {
 					if r.Halted() {
-//line bare.go:65
-						r.Halt()
+						/*line bare.go:65*/ r.Halt()
 					}
-//line bare.go:65
-					loaded = host2.Load64(r, &words[from])
+					/*line bare.go:65*/ loaded = host2.Load64(r, &words[from])
 					if !(loaded != number) {
 						break
 					}
-//line bare.go:66
-					now3 := kernel.Clock()
+					/*line bare.go:66*/ now3 := kernel.Clock()
 					if now3-begin >= life {
-//line bare.go:67
-						continue threads2
+						/*line bare.go:67*/ continue threads2
 					}
 				}
 				if blockX == 1 {
@@ -543,17 +307,14 @@ func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, fr
 				}
 				now4 := kernel.Clock()
 				now5 := now4
-//line bare.go:75
-				trips[i] = uint32(now5 - last)
+				/*line bare.go:75*/ trips[i] = uint32(now5 - last)
 				last = now5
 			}
 			if blockX == 0 {
 				_ = total[0]
-//line bare.go:79
-				_ = total[1]
+				/*line bare.go:79*/ _ = total[1]
 				t10 := last - begin
-//line bare.go:79
-				now6 := kernel.GlobalTimer()
+				/*line bare.go:79*/ now6 := kernel.GlobalTimer()
 				t12 := now6 - born
 				total[0] = t10
 				total[1] = t12
@@ -564,45 +325,36 @@ func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, fr
 threads:
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bare.go:54
-		if threadX != 0 {
+		/*line bare.go:54*/ if threadX != 0 {
 			continue
 		}
 		now := kernel.Clock()
 		t2 := now
-//line bare.go:57
-		now2 := kernel.GlobalTimer()
+		/*line bare.go:57*/ now2 := kernel.GlobalTimer()
 		t4 := now2
 		begin := t2
 		born := t4
-//line bare.go:58
-		last := begin
+		/*line bare.go:58*/ last := begin
 		for i := 0; i < len(trips); i++ {
 			if r.Halted() {
-//line bare.go:59
-				r.Halt()
+				/*line bare.go:59*/ r.Halt()
 			}
-//line bare.go:60
-			number := uint64(i) + 1
+			/*line bare.go:60*/ number := uint64(i) + 1
 			if blockX == 0 {
 				kernel.StoreRelaxed(&words[0], number)
 			}
 			var loaded uint64
 			for {
 				if r.Halted() {
-//line bare.go:65
-					r.Halt()
+					/*line bare.go:65*/ r.Halt()
 				}
-//line bare.go:65
-				loaded = host2.Load64(r, &words[from])
+				/*line bare.go:65*/ loaded = host2.Load64(r, &words[from])
 				if !(loaded != number) {
 					break
 				}
-//line bare.go:66
-				now3 := kernel.Clock()
+				/*line bare.go:66*/ now3 := kernel.Clock()
 				if now3-begin >= life {
-//line bare.go:67
-					continue threads
+					/*line bare.go:67*/ continue threads
 				}
 			}
 			if blockX == 1 {
@@ -611,27 +363,21 @@ threads:
 			}
 			now4 := kernel.Clock()
 			now5 := now4
-//line bare.go:75
-			trips[i] = uint32(now5 - last)
+			/*line bare.go:75*/ trips[i] = uint32(now5 - last)
 			last = now5
 		}
 		if blockX == 0 {
 			_ = total[0]
-//line bare.go:79
-			_ = total[1]
+			/*line bare.go:79*/ _ = total[1]
 			t10 := last - begin
-//line bare.go:79
-			now6 := kernel.GlobalTimer()
+			/*line bare.go:79*/ now6 := kernel.GlobalTimer()
 			t12 := now6 - born
-//line bare.go:79
-			total[0] = t10
-//line bare.go:79
-			total[1] = t12
+			/*line bare.go:79*/ total[0] = t10
+			/*line bare.go:79*/ total[1] = t12
 		}
-	}
+	} /*line quern_gen.go:378:1*/
 }
 
-//line quern_gen.go:635:1
 func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
 	result := echo16(t, state, in, out)
 	if result > kernel.Again {
@@ -659,8 +405,7 @@ func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16,
 	size5 := 32 * 3
 	var iFirst2 int
 	var result0 kernel.Action = 1
-//line handlers.go:20
-	iFirst = 0
+	/*line handlers.go:20*/ iFirst = 0
 	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 4 && iFirst < size; iFirst += size2 {
 		at = iFirst
 		at2 = iFirst + size3
@@ -675,54 +420,34 @@ func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16,
 	}
 	iFirst2 = max(iFirst, 0)
 	for ; iFirst2 < 4; iFirst2 += 32 {
-//line handlers.go:35:10000
-		for threadZ := range 1 {
-//line handlers.go:36:10000
-			for threadY := range 1 {
-//line handlers.go:37:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:38:10000
-				quernRow2Echo16(r, iFirst2, out, in)
-//line handlers.go:39:10000
+		/*line handlers.go:35:10000*/ for threadZ := range 1 {
+			/*line handlers.go:36:10000*/ for threadY := range 1 {
+				/*line handlers.go:37:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line handlers.go:38:10000*/ quernRow2Echo16(r, iFirst2, out, in) /*line quern_gen.go:426:1*/
 			}
-//line handlers.go:40:10000
 		}
-//line handlers.go:41:10000
 	}
-//line handlers.go:42:10000
-	for threadZ := range 1 {
-//line handlers.go:43:10000
-		for threadY := range 1 {
-//line handlers.go:44:10000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:45:10000
-			quernRow3Echo16(r, state, result0, action)
-//line handlers.go:46:10000
+	/*line handlers.go:42:10000*/ for threadZ := range 1 {
+		/*line handlers.go:43:10000*/ for threadY := range 1 {
+			/*line handlers.go:44:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			/*line handlers.go:45:10000*/ quernRow3Echo16(r, state, result0, action) /*line quern_gen.go:433:1*/
 		}
-//line handlers.go:47:10000
 	}
-//line handlers.go:48:10000
 }
 
 //go:noinline
-//line quern_gen.go:709:1
-func quernRow1Echo16(r *host2.Run, out *Message16, at int, in *Message16, at2, at3, at4 int) {
+func quernRow1Echo16(r *host2.Run, out *Message16, at int, in *Message16, at2 int, at3 int, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:21
-		out.Words[at+threadX] = in.Words[at+threadX] + 1
-//line handlers.go:21
-		out.Words[at2+threadX] = in.Words[at2+threadX] + 1
-//line handlers.go:21
-		out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-//line handlers.go:21
-		out.Words[at4+threadX] = in.Words[at4+threadX] + 1
-	}
+		/*line handlers.go:21*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
+		/*line handlers.go:21*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
+		/*line handlers.go:21*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
+		/*line handlers.go:21*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1
+	} /*line quern_gen.go:446:1*/
 }
 
 //go:noinline
-//line quern_gen.go:725:1
-func quernRow2Echo16(r *host2.Run, iFirst2 int, out, in *Message16) {
+func quernRow2Echo16(r *host2.Run, iFirst2 int, out *Message16, in *Message16) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(4-iFirst2, 32)
 		if count <= 0 {
@@ -730,42 +455,35 @@ func quernRow2Echo16(r *host2.Run, iFirst2 int, out, in *Message16) {
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line handlers.go:21
-			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
+			/*line handlers.go:21*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
 		return
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:20
-		if iFirst2+threadX < 4 {
+		/*line handlers.go:20*/ if iFirst2+threadX < 4 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	}
+	} /*line quern_gen.go:467:1*/
 }
 
 //go:noinline
-//line quern_gen.go:749:1
 func quernRow3Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:23
-		if threadX == 0 {
+		/*line handlers.go:23*/ if threadX == 0 {
 			*state++
 		}
-//line handlers.go:19
-		if result0 > 4 {
-//line handlers.go:19
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		/*line handlers.go:19*/ if result0 > 4 {
+			/*line handlers.go:19*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:19
 			*action = result0
 		}
-	}
+	} /*line quern_gen.go:484:1*/
 }
 
-//line quern_gen.go:769:1
 func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
 	result := echo64(t, state, in, out)
 	if result > kernel.Again {
@@ -793,79 +511,49 @@ func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64,
 	size5 := 32 * 3
 	var iFirst2 int
 	var result0 kernel.Action = 1
-//line handlers.go:31
-	iFirst = 0
+	/*line handlers.go:31*/ iFirst = 0
 	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 16 && iFirst < size; iFirst += size2 {
 		at = iFirst
 		at2 = iFirst + size3
-//line handlers.go:35:10000
-		at3 = iFirst + size4
-//line handlers.go:36:10000
-		at4 = iFirst + size5
-//line handlers.go:37:10000
-		for threadZ := range 1 {
-//line handlers.go:38:10000
-			for threadY := range 1 {
-//line handlers.go:39:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:40:10000
-				quernRow1Echo64(r, out, at, in, at2, at3, at4)
-//line handlers.go:41:10000
-			}
-//line handlers.go:42:10000
-		}
-//line handlers.go:43:10000
-	}
-//line handlers.go:44:10000
-	iFirst2 = max(iFirst, 0)
-//line handlers.go:45:10000
-	for ; iFirst2 < 16; iFirst2 += 32 {
-//line handlers.go:46:10000
-		for threadZ := range 1 {
-//line handlers.go:47:10000
-			for threadY := range 1 {
-//line handlers.go:48:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:49:10000
-				quernRow2Echo64(r, iFirst2, out, in)
-//line handlers.go:50
+		/*line handlers.go:35:10000*/ at3 = iFirst + size4
+		/*line handlers.go:36:10000*/ at4 = iFirst + size5
+		/*line handlers.go:37:10000*/ for threadZ := range 1 {
+			/*line handlers.go:38:10000*/ for threadY := range 1 {
+				/*line handlers.go:39:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line handlers.go:40:10000*/ quernRow1Echo64(r, out, at, in, at2, at3, at4) /*line quern_gen.go:523:1*/
 			}
 		}
 	}
-//line handlers.go:53:10000
-	for threadZ := range 1 {
-//line handlers.go:54:10000
-		for threadY := range 1 {
-//line handlers.go:55:10000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:56:10000
-			quernRow3Echo64(r, state, result0, action)
-//line handlers.go:57:10000
+	/*line handlers.go:44:10000*/ iFirst2 = max(iFirst, 0)
+	/*line handlers.go:45:10000*/ for ; iFirst2 < 16; iFirst2 += 32 {
+		/*line handlers.go:46:10000*/ for threadZ := range 1 {
+			/*line handlers.go:47:10000*/ for threadY := range 1 {
+				/*line handlers.go:48:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line handlers.go:49:10000*/ quernRow2Echo64(r, iFirst2, out, in) /*line quern_gen.go:532:1*/
+			}
 		}
-//line handlers.go:58:10000
 	}
-//line handlers.go:59:10000
+	/*line handlers.go:53:10000*/ for threadZ := range 1 {
+		/*line handlers.go:54:10000*/ for threadY := range 1 {
+			/*line handlers.go:55:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			/*line handlers.go:56:10000*/ quernRow3Echo64(r, state, result0, action) /*line quern_gen.go:539:1*/
+		}
+	}
 }
 
 //go:noinline
-//line quern_gen.go:852:1
-func quernRow1Echo64(r *host2.Run, out *Message64, at int, in *Message64, at2, at3, at4 int) {
+func quernRow1Echo64(r *host2.Run, out *Message64, at int, in *Message64, at2 int, at3 int, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:32
-		out.Words[at+threadX] = in.Words[at+threadX] + 1
-//line handlers.go:32
-		out.Words[at2+threadX] = in.Words[at2+threadX] + 1
-//line handlers.go:32
-		out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-//line handlers.go:32
-		out.Words[at4+threadX] = in.Words[at4+threadX] + 1
-	}
+		/*line handlers.go:32*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
+		/*line handlers.go:32*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
+		/*line handlers.go:32*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
+		/*line handlers.go:32*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1
+	} /*line quern_gen.go:552:1*/
 }
 
 //go:noinline
-//line quern_gen.go:868:1
-func quernRow2Echo64(r *host2.Run, iFirst2 int, out, in *Message64) {
+func quernRow2Echo64(r *host2.Run, iFirst2 int, out *Message64, in *Message64) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(16-iFirst2, 32)
 		if count <= 0 {
@@ -873,48 +561,36 @@ func quernRow2Echo64(r *host2.Run, iFirst2 int, out, in *Message64) {
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line handlers.go:32
+			/*line handlers.go:32*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
+		}
+		return /*line quern_gen.go:566:1*/
+	}
+	/*line handlers.go:36:10000*/ for threadX := range 32 {
+		/*line handlers.go:37:10000*/ r.ThreadIdx.X = threadX
+		/*line handlers.go:31*/ if iFirst2+threadX < 16 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-		return
-//line handlers.go:35:10000
-	}
-//line handlers.go:36:10000
-	for threadX := range 32 {
-//line handlers.go:37:10000
-		r.ThreadIdx.X = threadX
-//line handlers.go:31
-		if iFirst2+threadX < 16 {
-			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
-		}
-	}
-//line handlers.go:35:10000
+	} /*line quern_gen.go:573:1*/
 }
 
 //go:noinline
-//line quern_gen.go:896:1
 func quernRow3Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:34
-		if threadX == 0 {
+		/*line handlers.go:34*/ if threadX == 0 {
 //line handlers.go:35:10000
-			*state++
-//line handlers.go:36:10000
+			*state++ /*line quern_gen.go:582:1*/
 		}
-//line handlers.go:30
-		if result0 > 4 {
-//line handlers.go:30
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		/*line handlers.go:30*/ if result0 > 4 {
+			/*line handlers.go:30*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:30
 			*action = result0
 		}
-	}
+	} /*line quern_gen.go:591:1*/
 }
 
-//line quern_gen.go:918:1
 func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
 	result := echo256(t, state, in, out)
 	if result > kernel.Again {
@@ -942,84 +618,49 @@ func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message2
 	size5 := 32 * 3
 	var iFirst2 int
 	var result0 kernel.Action = 1
-//line handlers.go:42:10000
-	iFirst = 0
-//line handlers.go:43:10000
-	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 64 && iFirst < size; iFirst += size2 {
-//line handlers.go:44:10000
-		at = iFirst
-//line handlers.go:45:10000
-		at2 = iFirst + size3
-//line handlers.go:46:10000
-		at3 = iFirst + size4
-//line handlers.go:47:10000
-		at4 = iFirst + size5
-//line handlers.go:48:10000
-		for threadZ := range 1 {
-//line handlers.go:49:10000
-			for threadY := range 1 {
-//line handlers.go:50
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+	/*line handlers.go:42:10000*/ iFirst = 0
+	/*line handlers.go:43:10000*/ for ; 0 < 32 && 32 < 1099511627776 && 0 <= 64 && iFirst < size; iFirst += size2 {
+		/*line handlers.go:44:10000*/ at = iFirst
+		/*line handlers.go:45:10000*/ at2 = iFirst + size3
+		/*line handlers.go:46:10000*/ at3 = iFirst + size4
+		/*line handlers.go:47:10000*/ at4 = iFirst + size5
+		/*line handlers.go:48:10000*/ for threadZ := range 1 {
+			/*line handlers.go:49:10000*/ for threadY := range 1 {
+				/*line handlers.go:50*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1Echo256(r, out, at, in, at2, at3, at4)
+			} /*line quern_gen.go:631:1*/
+		}
+	}
+	/*line handlers.go:55:10000*/ iFirst2 = max(iFirst, 0)
+	/*line handlers.go:56:10000*/ for ; iFirst2 < 64; iFirst2 += 32 {
+		/*line handlers.go:57:10000*/ for threadZ := range 1 {
+			/*line handlers.go:58:10000*/ for threadY := range 1 {
+				/*line handlers.go:59:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line handlers.go:60:10000*/ quernRow2Echo256(r, iFirst2, out, in) /*line quern_gen.go:639:1*/
 			}
-//line handlers.go:53:10000
 		}
-//line handlers.go:54:10000
 	}
-//line handlers.go:55:10000
-	iFirst2 = max(iFirst, 0)
-//line handlers.go:56:10000
-	for ; iFirst2 < 64; iFirst2 += 32 {
-//line handlers.go:57:10000
-		for threadZ := range 1 {
-//line handlers.go:58:10000
-			for threadY := range 1 {
-//line handlers.go:59:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:60:10000
-				quernRow2Echo256(r, iFirst2, out, in)
-//line handlers.go:61:10000
-			}
-//line handlers.go:62:10000
+	/*line handlers.go:64:10000*/ for threadZ := range 1 {
+		/*line handlers.go:65:10000*/ for threadY := range 1 {
+			/*line handlers.go:66:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			/*line handlers.go:67:10000*/ quernRow3Echo256(r, state, result0, action) /*line quern_gen.go:646:1*/
 		}
-//line handlers.go:63:10000
 	}
-//line handlers.go:64:10000
-	for threadZ := range 1 {
-//line handlers.go:65:10000
-		for threadY := range 1 {
-//line handlers.go:66:10000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line handlers.go:67:10000
-			quernRow3Echo256(r, state, result0, action)
-//line handlers.go:68:10000
-		}
-//line handlers.go:69:10000
-	}
-//line handlers.go:70:10000
 }
 
 //go:noinline
-//line quern_gen.go:1004:1
-func quernRow1Echo256(r *host2.Run, out *Message256, at int, in *Message256, at2, at3, at4 int) {
+func quernRow1Echo256(r *host2.Run, out *Message256, at int, in *Message256, at2 int, at3 int, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:43:10000
-		out.Words[at+threadX] = in.Words[at+threadX] + 1
-//line handlers.go:43:10000
-		out.Words[at2+threadX] = in.Words[at2+threadX] + 1
-//line handlers.go:43:10000
-		out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-//line handlers.go:43:10000
-		out.Words[at4+threadX] = in.Words[at4+threadX] + 1
-//line handlers.go:44:10000
+		/*line handlers.go:43:10000*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
+		/*line handlers.go:43:10000*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
+		/*line handlers.go:43:10000*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
+		/*line handlers.go:43:10000*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1 /*line quern_gen.go:658:1*/
 	}
-//line handlers.go:45:10000
 }
 
 //go:noinline
-//line quern_gen.go:1022:1
-func quernRow2Echo256(r *host2.Run, iFirst2 int, out, in *Message256) {
+func quernRow2Echo256(r *host2.Run, iFirst2 int, out *Message256, in *Message256) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(64-iFirst2, 32)
 		if count <= 0 {
@@ -1027,58 +668,36 @@ func quernRow2Echo256(r *host2.Run, iFirst2 int, out, in *Message256) {
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line handlers.go:43:10000
-			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
-//line handlers.go:44:10000
+			/*line handlers.go:43:10000*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1 /*line quern_gen.go:671:1*/
 		}
-//line handlers.go:45:10000
-		return
-//line handlers.go:46:10000
+		/*line handlers.go:45:10000*/ return /*line quern_gen.go:673:1*/
 	}
-//line handlers.go:47:10000
-	for threadX := range 32 {
-//line handlers.go:48:10000
-		r.ThreadIdx.X = threadX
-//line handlers.go:42:10000
-		if iFirst2+threadX < 64 {
-//line handlers.go:43:10000
-			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
-//line handlers.go:44:10000
+	/*line handlers.go:47:10000*/ for threadX := range 32 {
+		/*line handlers.go:48:10000*/ r.ThreadIdx.X = threadX
+		/*line handlers.go:42:10000*/ if iFirst2+threadX < 64 {
+			/*line handlers.go:43:10000*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1 /*line quern_gen.go:678:1*/
 		}
-//line handlers.go:45:10000
 	}
-//line handlers.go:46:10000
 }
 
 //go:noinline
-//line quern_gen.go:1055:1
 func quernRow3Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:45:10000
-		if threadX == 0 {
+		/*line handlers.go:45:10000*/ if threadX == 0 {
 //line handlers.go:46:10000
-			*state++
-//line handlers.go:47:10000
+			*state++ /*line quern_gen.go:689:1*/
 		}
-//line handlers.go:41:10000
-		if result0 > 4 {
-//line handlers.go:41:10000
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
-//line handlers.go:42:10000
+		/*line handlers.go:41:10000*/ if result0 > 4 {
+			/*line handlers.go:41:10000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:692:1*/
 		}
-//line handlers.go:43:10000
-		if threadX == 0 {
+		/*line handlers.go:43:10000*/ if threadX == 0 {
 //line handlers.go:41:10000
-			*action = result0
-//line handlers.go:42:10000
+			*action = result0 /*line quern_gen.go:696:1*/
 		}
-//line handlers.go:43:10000
 	}
-//line handlers.go:44:10000
 }
 
-//line quern_gen.go:1082:1
 func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
 	result := relay(t, &contexts[t.ThreadIdx.X], state, in, out)
 	if result > kernel.Again {
@@ -1108,82 +727,49 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-//line relay.go:61:20000
-			_ = row[threadX]
-//line relay.go:62:20000
-			t2 := &row[threadX]
+			/*line relay.go:61:20000*/ _ = row[threadX]
+			/*line relay.go:62:20000*/ t2 := &row[threadX]
 //line relay.go:63:20000
 			var result0 kernel.Action
-//line relay.go:64:20000
-			switch {
+			/*line relay.go:64:20000*/ switch {
 //line relay.go:65:20000
 			default:
-//line relay.go:62:20000
-				if threadX != 0 {
-//line relay.go:63:20000
-					result0 = 1
+				/*line relay.go:62:20000*/ if threadX != 0 {
+					/*line relay.go:63:20000*/ result0 = 1
 //line relay.go:64:20000
 				} else {
-//line relay.go:65:20000
-					t1 := in.Kind
-//line relay.go:66:20000
-					if t1 == 0 {
-//line relay.go:67:20000
-						if state.Next.Mailbox == 0 {
-//line relay.go:68:20000
-							result0 = 0
-//line relay.go:69:20000
-							break
-//line relay.go:70:20000
+					/*line relay.go:65:20000*/ t1 := in.Kind
+					/*line relay.go:66:20000*/ if t1 == 0 {
+						/*line relay.go:67:20000*/ if state.Next.Mailbox == 0 {
+							/*line relay.go:68:20000*/ result0 = 0
+							/*line relay.go:69:20000*/ break /*line quern_gen.go:745:1*/
 						}
-//line relay.go:70:20000
-						t22 := t2
-//line relay.go:70:20000
-						t3 := state.Next
-//line relay.go:70:20000
-						result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
-//line relay.go:71:20000
-						if !result02 {
-//line relay.go:71:20000
-							result0 = 4
-//line relay.go:72:20000
-							break
-//line relay.go:73:20000
+						/*line relay.go:70:20000*/ t22 := t2
+						/*line relay.go:70:20000*/ t3 := state.Next
+						/*line relay.go:70:20000*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
+						/*line relay.go:71:20000*/ if !result02 {
+							/*line relay.go:71:20000*/ result0 = 4
+							/*line relay.go:72:20000*/ break /*line quern_gen.go:752:1*/
 						}
-//line relay.go:73:20000
-						now := kernel.Clock()
-//line relay.go:74:20000
-						now2 := now
-//line relay.go:74:20000
-						if state.Last != 0 {
-//line relay.go:75:20000
-							t7 := uint32(now2 - state.Last)
-//line relay.go:75:20000
-							result03 := tripBucket(t7)
-//line relay.go:75:20000
-							state.Trips[result03]++
-//line relay.go:76:20000
+						/*line relay.go:73:20000*/ now := kernel.Clock()
+						/*line relay.go:74:20000*/ now2 := now
+						/*line relay.go:74:20000*/ if state.Last != 0 {
+							/*line relay.go:75:20000*/ t7 := uint32(now2 - state.Last)
+							/*line relay.go:75:20000*/ result03 := tripBucket(t7)
+							/*line relay.go:75:20000*/ state.Trips[result03]++ /*line quern_gen.go:759:1*/
 						}
-//line relay.go:77:20000
-						state.Last = now2
-//line relay.go:78:20000
-						state.Balls++
-//line relay.go:79:20000
-						result0 = 0
-//line relay.go:80:20000
-						break
+						/*line relay.go:77:20000*/ state.Last = now2
+						/*line relay.go:78:20000*/ state.Balls++
+						/*line relay.go:79:20000*/ result0 = 0
+						/*line relay.go:80:20000*/ break
 //line relay.go:80:20000
 					} else if t1 == 1 {
-//line relay.go:81:20000
-						t11 := in.Next
-//line relay.go:81:20000
-						state.Next = t11
-//line relay.go:81:20000
-						state.Last = 0
+						/*line relay.go:81:20000*/ t11 := in.Next
+						/*line relay.go:81:20000*/ state.Next = t11
+						/*line relay.go:81:20000*/ state.Last = 0
 //line relay.go:82:20000
 					} else if t1 == 2 {
-//line relay.go:83:20000
-						state.Next = actor.Ref[Ball]{}
+						/*line relay.go:83:20000*/ state.Next = actor.Ref[Ball]{}
 //line relay.go:84:20000
 					} else if t1 == 3 {
 //line relay.go:85:20000
@@ -1194,8 +780,7 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 						*out = uint64(state.Trips[in.Number%464])
 //line relay.go:88:20000
 					} else if t1 == 5 {
-//line relay.go:89:20000
-						now3 := kernel.Clock()
+						/*line relay.go:89:20000*/ now3 := kernel.Clock()
 //line relay.go:89:20000
 						*out = uint64(now3)
 //line relay.go:90
@@ -1207,106 +792,62 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 					result0 = 1
 				}
 			}
-//line relay.go:61:20000
-			result := result0
-//line relay.go:62:20000
-			if result > 4 {
-//line relay.go:61:20000
-				host2.Fail(r, "the handler returned an action that package kernel does not have")
-//line relay.go:62:20000
+			/*line relay.go:61:20000*/ result := result0
+			/*line relay.go:62:20000*/ if result > 4 {
+				/*line relay.go:61:20000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:797:1*/
 			}
-//line relay.go:63:20000
-			if threadX == 0 {
+			/*line relay.go:63:20000*/ if threadX == 0 {
 //line relay.go:61:20000
-				*action = result
-//line relay.go:62:20000
+				*action = result /*line quern_gen.go:801:1*/
 			}
-//line relay.go:63:20000
 		}
-//line relay.go:64:20000
-		return
-//line relay.go:65:20000
+		/*line relay.go:64:20000*/ return /*line quern_gen.go:804:1*/
 	}
-//line relay.go:66:20000
-	for threadX := range 32 {
-//line relay.go:67:20000
-		r.ThreadIdx.X = threadX
-//line relay.go:61:20000
-		_ = contexts[threadX]
-//line relay.go:61:20000
-		t2 := &contexts[threadX]
+	/*line relay.go:66:20000*/ for threadX := range 32 {
+		/*line relay.go:67:20000*/ r.ThreadIdx.X = threadX
+		/*line relay.go:61:20000*/ _ = contexts[threadX]
+		/*line relay.go:61:20000*/ t2 := &contexts[threadX]
 //line relay.go:62:20000
 		var result0 kernel.Action
-//line relay.go:63:20000
-		switch {
+		/*line relay.go:63:20000*/ switch {
 //line relay.go:64:20000
 		default:
-//line relay.go:62:20000
-			if threadX != 0 {
-//line relay.go:63:20000
-				result0 = 1
+			/*line relay.go:62:20000*/ if threadX != 0 {
+				/*line relay.go:63:20000*/ result0 = 1
 //line relay.go:64:20000
 			} else {
-//line relay.go:65:20000
-				t1 := in.Kind
-//line relay.go:66:20000
-				if t1 == 0 {
-//line relay.go:67:20000
-					if state.Next.Mailbox == 0 {
-//line relay.go:68:20000
-						result0 = 0
-//line relay.go:69:20000
-						break
-//line relay.go:70:20000
+				/*line relay.go:65:20000*/ t1 := in.Kind
+				/*line relay.go:66:20000*/ if t1 == 0 {
+					/*line relay.go:67:20000*/ if state.Next.Mailbox == 0 {
+						/*line relay.go:68:20000*/ result0 = 0
+						/*line relay.go:69:20000*/ break /*line quern_gen.go:823:1*/
 					}
-//line relay.go:70:20000
-					t22 := t2
-//line relay.go:70:20000
-					t3 := state.Next
-//line relay.go:70:20000
-					result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
-//line relay.go:71:20000
-					if !result02 {
-//line relay.go:71:20000
-						result0 = 4
-//line relay.go:72:20000
-						break
-//line relay.go:73:20000
+					/*line relay.go:70:20000*/ t22 := t2
+					/*line relay.go:70:20000*/ t3 := state.Next
+					/*line relay.go:70:20000*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
+					/*line relay.go:71:20000*/ if !result02 {
+						/*line relay.go:71:20000*/ result0 = 4
+						/*line relay.go:72:20000*/ break /*line quern_gen.go:830:1*/
 					}
-//line relay.go:73:20000
-					now := kernel.Clock()
-//line relay.go:74:20000
-					now2 := now
-//line relay.go:74:20000
-					if state.Last != 0 {
-//line relay.go:75:20000
-						t7 := uint32(now2 - state.Last)
-//line relay.go:75:20000
-						result03 := tripBucket(t7)
-//line relay.go:75:20000
-						state.Trips[result03]++
-//line relay.go:76:20000
+					/*line relay.go:73:20000*/ now := kernel.Clock()
+					/*line relay.go:74:20000*/ now2 := now
+					/*line relay.go:74:20000*/ if state.Last != 0 {
+						/*line relay.go:75:20000*/ t7 := uint32(now2 - state.Last)
+						/*line relay.go:75:20000*/ result03 := tripBucket(t7)
+						/*line relay.go:75:20000*/ state.Trips[result03]++ /*line quern_gen.go:837:1*/
 					}
-//line relay.go:77:20000
-					state.Last = now2
-//line relay.go:78:20000
-					state.Balls++
-//line relay.go:79:20000
-					result0 = 0
-//line relay.go:80:20000
-					break
+					/*line relay.go:77:20000*/ state.Last = now2
+					/*line relay.go:78:20000*/ state.Balls++
+					/*line relay.go:79:20000*/ result0 = 0
+					/*line relay.go:80:20000*/ break
 //line relay.go:80:20000
 				} else if t1 == 1 {
-//line relay.go:81:20000
-					t11 := in.Next
-//line relay.go:81:20000
-					state.Next = t11
-//line relay.go:81:20000
-					state.Last = 0
+					/*line relay.go:81:20000*/ t11 := in.Next
+					/*line relay.go:81:20000*/ state.Next = t11
+					/*line relay.go:81:20000*/ state.Last = 0
 //line relay.go:82:20000
 				} else if t1 == 2 {
-//line relay.go:83:20000
-					state.Next = actor.Ref[Ball]{}
+					/*line relay.go:83:20000*/ state.Next = actor.Ref[Ball]{}
 //line relay.go:84:20000
 				} else if t1 == 3 {
 //line relay.go:85:20000
@@ -1317,8 +858,7 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 					*out = uint64(state.Trips[in.Number%464])
 //line relay.go:88:20000
 				} else if t1 == 5 {
-//line relay.go:89:20000
-					now3 := kernel.Clock()
+					/*line relay.go:89:20000*/ now3 := kernel.Clock()
 //line relay.go:89:20000
 					*out = uint64(now3)
 //line relay.go:90
@@ -1330,21 +870,13 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 				result0 = 1
 			}
 		}
-//line relay.go:61:20000
-		result := result0
-//line relay.go:62:20000
-		if result > 4 {
-//line relay.go:61:20000
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
-//line relay.go:62:20000
+		/*line relay.go:61:20000*/ result := result0
+		/*line relay.go:62:20000*/ if result > 4 {
+			/*line relay.go:61:20000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:875:1*/
 		}
-//line relay.go:63:20000
-		if threadX == 0 {
+		/*line relay.go:63:20000*/ if threadX == 0 {
 //line relay.go:61:20000
-			*action = result
-//line relay.go:62:20000
+			*action = result /*line quern_gen.go:879:1*/
 		}
-//line relay.go:63:20000
 	}
-//line relay.go:64:20000
 }

@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
-	Archive: quern_gen_zip,
-	Sum:     "03636d3aefc34162ed6c2e63e9ac0f902dc99570592ab5f8b917386e08d67fc0",
+	Archive: &quern_gen_zip,
+	Sum:     "b2d1be1a68b10b1fb2a22a3f07599427643ead6fb0652d9926ebe913aa954677",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -38,35 +38,7 @@ var (
 	_                                                              = (*quern_gen_is_stale__run_go_generate__partial)((*partial)(nil))
 )
 
-var quernMatmul = gpu.NewKernel(compiled.Kernel{
-	Name: "matmul", Package: "quern.dev/examples/multigpu/rows", Pos: "matmul.go:19",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "n", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "b", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "c", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 2, 5, 4, 1, 3, 0, 16, 2, 1, 1, 2, 5, 5, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 1, 0, 1, 2, 5, 4, 0, 16, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 0, 16, 2, 1, 1, 2, 5, 5, 4, 0, 16, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 16, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 16, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 16, 2, 0, 5, 4, 0, 15, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 9, 2147483631, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 5, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "matmul.go", Line: 28, Col: 9},
-			{Kind: compiled.IndexSite, File: "matmul.go", Line: 31, Col: 9},
-			{Kind: compiled.IndexSite, File: "matmul.go", Line: 41, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "matmul.go", Line: 28, Col: 9},
-			{Kind: compiled.IndexSite, File: "matmul.go", Line: 31, Col: 9},
-			{Kind: compiled.IndexSite, File: "matmul.go", Line: 41, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
-	Shared: 2048,
-	Host:   quernHostMatmul,
-	Plain:  quernPlainMatmul,
-})
+var quernMatmul = &gpu.Kernel{Declared: compiled.Declaration{Name: "matmul", Code: &quernPTX, Host: quernHostMatmul, Plain: quernPlainMatmul}}
 
 // LaunchMatmul runs matmul on the grid g.
 //
@@ -86,29 +58,7 @@ func LaunchMatmul(s *gpu.Stream, g gpu.Grid, m, n, k int, a, b, c *gpu.Buffer[fl
 	return l.End()
 }
 
-var quernSummarise = gpu.NewKernel(compiled.Kernel{
-	Name: "summarise", Package: "quern.dev/examples/multigpu/rows", Pos: "summary.go:49",
-	Params: []compiled.Param{
-		{Name: "x", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "quern.dev/examples/multigpu/rows.partial", Size: 16, Layout: "struct{sum float64; lo float32; hi float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "summary.go", Line: 56, Col: 18},
-			{Kind: compiled.IndexSite, File: "summary.go", Line: 78, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "summary.go", Line: 56, Col: 18},
-			{Kind: compiled.IndexSite, File: "summary.go", Line: 78, Col: 3},
-		}},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   quernHostSummarise,
-	Plain:  quernPlainSummarise,
-})
+var quernSummarise = &gpu.Kernel{Declared: compiled.Declaration{Name: "summarise", Code: &quernPTX, Host: quernHostSummarise, Plain: quernPlainSummarise}}
 
 // LaunchSummarise runs summarise on the grid g.
 //
@@ -145,23 +95,20 @@ func quernHostMatmul(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * 16
 		base2 := blockX * 16
-//line matmul.go:25
-		k0 = 0
+		/*line matmul.go:25*/ k0 = 0
 		quernRow1Matmul(r, sums)
 		for ; k0 < k; k0 += 16 {
 			if r.Halted() {
-//line matmul.go:25
-				r.Halt()
+				/*line matmul.go:25*/ r.Halt()
 			}
 			quernRow2Matmul(r, base, m, k0, k, a, base2, n, b, tileA, tileB)
 			quernRow3Matmul(r, sums, tileA, tileB)
 		}
 		quernRow4Matmul(r, sums, base, m, base2, n, c)
-	}
+	} /*line quern_gen.go:108:1*/
 }
 
 //go:noinline
-//line quern_gen.go:165:1
 func quernRow1Matmul(r *host.Run, sums []float32) {
 	for threadZ := range 1 {
 		for threadY := range 16 {
@@ -172,12 +119,11 @@ func quernRow1Matmul(r *host.Run, sums []float32) {
 				*sumRow = [16]float32{}
 			}
 		}
-	}
+	} /*line quern_gen.go:122:1*/
 }
 
 //go:noinline
-//line quern_gen.go:180:1
-func quernRow2Matmul(r *host.Run, base, m, k0, k int, a []float32, base2, n int, b []float32, tileA, tileB *[16][16]float32) {
+func quernRow2Matmul(r *host.Run, base int, m int, k0 int, k int, a []float32, base2 int, n int, b []float32, tileA *[16][16]float32, tileB *[16][16]float32) {
 	for threadZ := range 1 {
 		for threadY := range 16 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -199,16 +145,14 @@ func quernRow2Matmul(r *host.Run, base, m, k0, k int, a []float32, base2, n int,
 //line matmul.go:26
 						var va float32
 						var vb float32
-//line matmul.go:27
-						if t1 < m && k0+threadX < k {
+						/*line matmul.go:27*/ if t1 < m && k0+threadX < k {
 							va = row[threadX]
 						}
 						if k0+threadY < k && t2 < n {
 							vb = row2[threadX]
 						}
 						_ = row3[threadX]
-//line matmul.go:33
-						_ = row4[threadX]
+						/*line matmul.go:33*/ _ = row4[threadX]
 						t9 := va
 						t10 := vb
 						row3[threadX] = t9
@@ -222,31 +166,26 @@ func quernRow2Matmul(r *host.Run, base, m, k0, k int, a []float32, base2, n int,
 //line matmul.go:26
 					var va float32
 					var vb float32
-//line matmul.go:27
-					if t1 < m && k0+threadX < k {
+					/*line matmul.go:27*/ if t1 < m && k0+threadX < k {
 						va = a[start+threadX]
 					}
 					if k0+threadY < k && t2 < n {
 						vb = b[start2+t2]
 					}
 					_ = tileA[threadY][threadX]
-//line matmul.go:33
-					_ = tileB[threadY][threadX]
+					/*line matmul.go:33*/ _ = tileB[threadY][threadX]
 					t9 := va
 					t10 := vb
-//line matmul.go:33
-					tileA[threadY][threadX] = t9
-//line matmul.go:33
-					tileB[threadY][threadX] = t10
+					/*line matmul.go:33*/ tileA[threadY][threadX] = t9
+					/*line matmul.go:33*/ tileB[threadY][threadX] = t10
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:184:1*/
 }
 
 //go:noinline
-//line quern_gen.go:249:1
-func quernRow3Matmul(r *host.Run, sums []float32, tileA, tileB *[16][16]float32) {
+func quernRow3Matmul(r *host.Run, sums []float32, tileA *[16][16]float32, tileB *[16][16]float32) {
 	for threadZ := range 1 {
 		for threadY := range 16 {
 			first2 := (threadZ*16 + threadY) * 16
@@ -270,8 +209,7 @@ func quernRow3Matmul(r *host.Run, sums []float32, tileA, tileB *[16][16]float32)
 				value16 := tileA[threadY][15]
 				for threadX := range 16 {
 					sum := sumRow[threadX]
-//line matmul.go:36
-					sum += value * tileB[0][threadX]
+					/*line matmul.go:36*/ sum += value * tileB[0][threadX]
 					sum += value2 * tileB[1][threadX]
 					sum += value3 * tileB[2][threadX]
 					sum += value4 * tileB[3][threadX]
@@ -291,12 +229,11 @@ func quernRow3Matmul(r *host.Run, sums []float32, tileA, tileB *[16][16]float32)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:232:1*/
 }
 
 //go:noinline
-//line quern_gen.go:299:1
-func quernRow4Matmul(r *host.Run, sums []float32, base, m, base2, n int, c []float32) {
+func quernRow4Matmul(r *host.Run, sums []float32, base int, m int, base2 int, n int, c []float32) {
 	same := base2 >= -1<<61 && base2 <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count3 := min(n-base2, 16)
 	for threadZ := range 1 {
@@ -320,8 +257,7 @@ func quernRow4Matmul(r *host.Run, sums []float32, base, m, base2, n int, c []flo
 					if start6 >= 0 && count3 <= len(c)-start6 {
 						row5 := c[start6:][:count3]
 						sumRow2 := sumRow[:][:count3]
-//line matmul.go:41
-						copy(row5, sumRow2)
+						/*line matmul.go:41*/ copy(row5, sumRow2)
 						break done4
 					}
 				}
@@ -329,17 +265,15 @@ func quernRow4Matmul(r *host.Run, sums []float32, base, m, base2, n int, c []flo
 					r.ThreadIdx.X = threadX
 					sum := sumRow[threadX]
 					t2 := base2 + threadX
-//line matmul.go:40
-					if t1 < m && t2 < n {
+					/*line matmul.go:40*/ if t1 < m && t2 < n {
 						c[start5+t2] = sum
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:274:1*/
 }
 
-//line quern_gen.go:343:1
 func quernPlainSummarise(r *host.Run) {
 	v0, v1 := host.Slice[float32](r, 0), host.Slice[partial](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_summarise(t, v0, v1) })
@@ -386,15 +320,10 @@ func quernHostSummarise(r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-//line summary.go:56:10000
-		t1 = x[0]
-//line summary.go:57:10000
-		r.ThreadIdx = kernel.Dim3{}
-//line summary.go:56:10000
-		t2 = x[0]
-//line summary.go:57:10000
-		iFirst = blockX * 256
-//line summary.go:58
+		/*line summary.go:56:10000*/ t1 = x[0]
+		/*line summary.go:57*/ r.ThreadIdx = kernel.Dim3{}
+		/*line summary.go:56:10000*/ t2 = x[0]
+		/*line summary.go:57*/ iFirst = blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
@@ -424,8 +353,7 @@ func quernHostSummarise(r *host.Run) {
 				}
 			}
 		}
-//line summary.go:68
-		host.ReduceAdd(reduceAdds, sums)
+		/*line summary.go:68*/ host.ReduceAdd(reduceAdds, sums)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
@@ -454,37 +382,30 @@ func quernHostSummarise(r *host.Run) {
 				quernRow8Summarise(r, sums2, first8, los2, his2, sums3, los3, his3, out, blockX)
 			}
 		}
-	}
+	} /*line quern_gen.go:385:1*/
 }
 
 //go:noinline
-//line quern_gen.go:462:1
 func quernRow1Summarise(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line summary.go:55:10000
-	*sumRow = [256]float64{}
-//line summary.go:56:10000
+	*sumRow = [256]float64{} /*line quern_gen.go:392:1*/
 }
 
 //go:noinline
-//line quern_gen.go:471:1
-func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1, t2 float32) {
+func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1 float32, t2 float32) {
 	loRow := (*[256]float32)(los[first2:])
 	hiRow := (*[256]float32)(his[first2:])
 	for threadX := range 256 {
-//line summary.go:56:10000
-		lo := t1
-//line summary.go:57:10000
-		hi := t2
-//line summary.go:58
+		/*line summary.go:56:10000*/ lo := t1
+		/*line summary.go:57*/ hi := t2
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	}
+	} /*line quern_gen.go:404:1*/
 }
 
 //go:noinline
-//line quern_gen.go:487:1
-func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []float32, at, at2, at3, at4 int) {
+func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, his []float32, x []float32, at int, at2 int, at3 int, at4 int) {
 	sumRow := (*[256]float64)(sums[first3:])
 	loRow := (*[256]float32)(los[first3:])
 	hiRow := (*[256]float32)(his[first3:])
@@ -497,41 +418,33 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 			sum := sumRow[threadX]
 			lo := loRow[threadX]
 			hi := hiRow[threadX]
-//line summary.go:58
-			v := row[threadX]
+			/*line summary.go:58*/ v := row[threadX]
 			sum += float64(v)
-//line summary.go:61
-			if v < lo {
+			/*line summary.go:61*/ if v < lo {
 				lo = v
 			}
 			if v > hi {
 				hi = v
 			}
-//line summary.go:58
-			v2 := row2[threadX]
+			/*line summary.go:58*/ v2 := row2[threadX]
 			sum += float64(v2)
-//line summary.go:61
-			if v2 < lo {
+			/*line summary.go:61*/ if v2 < lo {
 				lo = v2
 			}
 			if v2 > hi {
 				hi = v2
 			}
-//line summary.go:58
-			v3 := row3[threadX]
+			/*line summary.go:58*/ v3 := row3[threadX]
 			sum += float64(v3)
-//line summary.go:61
-			if v3 < lo {
+			/*line summary.go:61*/ if v3 < lo {
 				lo = v3
 			}
 			if v3 > hi {
 				hi = v3
 			}
-//line summary.go:58
-			v4 := row4[threadX]
+			/*line summary.go:58*/ v4 := row4[threadX]
 			sum += float64(v4)
-//line summary.go:61
-			if v4 < lo {
+			/*line summary.go:61*/ if v4 < lo {
 				lo = v4
 			}
 			if v4 > hi {
@@ -548,41 +461,33 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 		sum := sumRow[threadX]
 		lo := loRow[threadX]
 		hi := hiRow[threadX]
-//line summary.go:58
-		v := x[at+threadX]
+		/*line summary.go:58*/ v := x[at+threadX]
 		sum += float64(v)
-//line summary.go:61
-		if v < lo {
+		/*line summary.go:61*/ if v < lo {
 			lo = v
 		}
 		if v > hi {
 			hi = v
 		}
-//line summary.go:58
-		v2 := x[at2+threadX]
+		/*line summary.go:58*/ v2 := x[at2+threadX]
 		sum += float64(v2)
-//line summary.go:61
-		if v2 < lo {
+		/*line summary.go:61*/ if v2 < lo {
 			lo = v2
 		}
 		if v2 > hi {
 			hi = v2
 		}
-//line summary.go:58
-		v3 := x[at3+threadX]
+		/*line summary.go:58*/ v3 := x[at3+threadX]
 		sum += float64(v3)
-//line summary.go:61
-		if v3 < lo {
+		/*line summary.go:61*/ if v3 < lo {
 			lo = v3
 		}
 		if v3 > hi {
 			hi = v3
 		}
-//line summary.go:58
-		v4 := x[at4+threadX]
+		/*line summary.go:58*/ v4 := x[at4+threadX]
 		sum += float64(v4)
-//line summary.go:61
-		if v4 < lo {
+		/*line summary.go:61*/ if v4 < lo {
 			lo = v4
 		}
 		if v4 > hi {
@@ -591,12 +496,11 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his, x []f
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	}
+	} /*line quern_gen.go:499:1*/
 }
 
 //go:noinline
-//line quern_gen.go:599:1
-func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []float32, iFirst2 int, x []float32) {
+func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los []float32, his []float32, iFirst2 int, x []float32) {
 	sumRow := (*[256]float64)(sums[first4:])
 	loRow := (*[256]float32)(los[first4:])
 	hiRow := (*[256]float32)(his[first4:])
@@ -614,11 +518,9 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []floa
 				sum := sumRow2[threadX]
 				lo := loRow2[threadX]
 				hi := hiRow2[threadX]
-//line summary.go:58
-				v5 := row5[threadX]
+				/*line summary.go:58*/ v5 := row5[threadX]
 				sum += float64(v5)
-//line summary.go:61
-				if v5 < lo {
+				/*line summary.go:61*/ if v5 < lo {
 					lo = v5
 				}
 				if v5 > hi {
@@ -636,13 +538,10 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []floa
 		sum := sumRow[threadX]
 		lo := loRow[threadX]
 		hi := hiRow[threadX]
-//line summary.go:57:10000
-		if iFirst2+threadX < len(x) {
-//line summary.go:58
+		/*line summary.go:57*/ if iFirst2+threadX < len(x) {
 			v5 := x[iFirst2+threadX]
 			sum += float64(v5)
-//line summary.go:61
-			if v5 < lo {
+			/*line summary.go:61*/ if v5 < lo {
 				lo = v5
 			}
 			if v5 > hi {
@@ -652,30 +551,25 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los, his []floa
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	}
+	} /*line quern_gen.go:554:1*/
 }
 
 //go:noinline
-//line quern_gen.go:660:1
 func quernRow5Summarise(r *host.Run, reduceAdds []float64, first5 int, t4s []float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
 	t4Row := (*[256]float64)(t4s[first5:])
-//line summary.go:68
-	copy(t4Row[:], reduceAddRow[:])
+	/*line summary.go:68*/ copy(t4Row[:], reduceAddRow[:]) /*line quern_gen.go:561:1*/
 }
 
 //go:noinline
-//line quern_gen.go:669:1
 func quernRow6Summarise(r *host.Run, reduceMins []float32, first6 int, t6s []float32) {
 	reduceMinRow := (*[256]float32)(reduceMins[first6:])
 	t6Row := (*[256]float32)(t6s[first6:])
-//line summary.go:68
-	copy(t6Row[:], reduceMinRow[:])
+	/*line summary.go:68*/ copy(t6Row[:], reduceMinRow[:]) /*line quern_gen.go:568:1*/
 }
 
 //go:noinline
-//line quern_gen.go:678:1
-func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
+func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s []float32, reduceMaxs []float32, sums2 []float64, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32) {
 	t4Row := (*[256]float64)(t4s[first7:])
 	t6Row := (*[256]float32)(t6s[first7:])
 	reduceMaxRow := (*[256]float32)(reduceMaxs[first7:])
@@ -687,37 +581,29 @@ func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s, reduceMaxs 
 		t4 := t4Row[threadX]
 		t6 := t6Row[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line summary.go:68
-		t8 := reduceMax
+		/*line summary.go:68*/ t8 := reduceMax
 		sum2 := t4
 		lo2 := t6
 		hi2 := t8
-//line summary.go:69
-		if threadX&31 == 0 {
-			_ = sums3[threadX>>5]
-//line summary.go:70
-			_ = los3[threadX>>5]
-//line summary.go:70
-			_ = his3[threadX>>5]
+		/*line summary.go:69*/ if (threadX+first7)&31 == 0 {
+			_ = sums3[(threadX+first7)>>5]
+			/*line summary.go:70*/ _ = los3[(threadX+first7)>>5]
+			/*line summary.go:70*/ _ = his3[(threadX+first7)>>5]
 			t12 := sum2
 			t13 := lo2
 			t14 := hi2
-//line summary.go:70
-			sums3[threadX>>5] = t12
-//line summary.go:70
-			los3[threadX>>5] = t13
-//line summary.go:70
-			his3[threadX>>5] = t14
+			/*line summary.go:70*/ sums3[(threadX+first7)>>5] = t12
+			/*line summary.go:70*/ los3[(threadX+first7)>>5] = t13
+			/*line summary.go:70*/ his3[(threadX+first7)>>5] = t14
 		}
 		sumRow3[threadX] = sum2
 		loRow3[threadX] = lo2
 		hiRow3[threadX] = hi2
-	}
+	} /*line quern_gen.go:602:1*/
 }
 
 //go:noinline
-//line quern_gen.go:720:1
-func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32, out []partial, blockX int) {
+func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32, out []partial, blockX int) {
 	sumRow3 := (*[256]float64)(sums2[first8:])
 	loRow3 := (*[256]float32)(los2[first8:])
 	hiRow3 := (*[256]float32)(his2[first8:])
@@ -755,50 +641,42 @@ func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2, his2 []f
 			sum2 := sumRow32[lane]
 			lo2 := loRow32[lane]
 			hi2 := hiRow32[lane]
-//line summary.go:75
-			sum2 += value
+			/*line summary.go:75*/ sum2 += value
 			t15 := min(lo2, value2)
 			t16 := max(hi2, value3)
 			lo2 = t15
 			hi2 = t16
-//line summary.go:75
-			sum2 += value4
+			/*line summary.go:75*/ sum2 += value4
 			t152 := min(lo2, value5)
 			t162 := max(hi2, value6)
 			lo2 = t152
 			hi2 = t162
-//line summary.go:75
-			sum2 += value7
+			/*line summary.go:75*/ sum2 += value7
 			t153 := min(lo2, value8)
 			t163 := max(hi2, value9)
 			lo2 = t153
 			hi2 = t163
-//line summary.go:75
-			sum2 += value10
+			/*line summary.go:75*/ sum2 += value10
 			t154 := min(lo2, value11)
 			t164 := max(hi2, value12)
 			lo2 = t154
 			hi2 = t164
-//line summary.go:75
-			sum2 += value13
+			/*line summary.go:75*/ sum2 += value13
 			t155 := min(lo2, value14)
 			t165 := max(hi2, value15)
 			lo2 = t155
 			hi2 = t165
-//line summary.go:75
-			sum2 += value16
+			/*line summary.go:75*/ sum2 += value16
 			t156 := min(lo2, value17)
 			t166 := max(hi2, value18)
 			lo2 = t156
 			hi2 = t166
-//line summary.go:75
-			sum2 += value19
+			/*line summary.go:75*/ sum2 += value19
 			t157 := min(lo2, value20)
 			t167 := max(hi2, value21)
 			lo2 = t157
 			hi2 = t167
-//line summary.go:78
-			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
+			/*line summary.go:78*/ out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
 		return
 	}
@@ -807,52 +685,43 @@ func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2, his2 []f
 		sum2 := sumRow3[threadX]
 		lo2 := loRow3[threadX]
 		hi2 := hiRow3[threadX]
-//line summary.go:73
-		if threadX == 0 {
-//line summary.go:75
-			sum2 += sums3[1]
+		/*line summary.go:73*/ if threadX == 0 {
+			/*line summary.go:75*/ sum2 += sums3[1]
 			t15 := min(lo2, los3[1])
 			t16 := max(hi2, his3[1])
 			lo2 = t15
 			hi2 = t16
-//line summary.go:75
-			sum2 += sums3[2]
+			/*line summary.go:75*/ sum2 += sums3[2]
 			t152 := min(lo2, los3[2])
 			t162 := max(hi2, his3[2])
 			lo2 = t152
 			hi2 = t162
-//line summary.go:75
-			sum2 += sums3[3]
+			/*line summary.go:75*/ sum2 += sums3[3]
 			t153 := min(lo2, los3[3])
 			t163 := max(hi2, his3[3])
 			lo2 = t153
 			hi2 = t163
-//line summary.go:75
-			sum2 += sums3[4]
+			/*line summary.go:75*/ sum2 += sums3[4]
 			t154 := min(lo2, los3[4])
 			t164 := max(hi2, his3[4])
 			lo2 = t154
 			hi2 = t164
-//line summary.go:75
-			sum2 += sums3[5]
+			/*line summary.go:75*/ sum2 += sums3[5]
 			t155 := min(lo2, los3[5])
 			t165 := max(hi2, his3[5])
 			lo2 = t155
 			hi2 = t165
-//line summary.go:75
-			sum2 += sums3[6]
+			/*line summary.go:75*/ sum2 += sums3[6]
 			t156 := min(lo2, los3[6])
 			t166 := max(hi2, his3[6])
 			lo2 = t156
 			hi2 = t166
-//line summary.go:75
-			sum2 += sums3[7]
+			/*line summary.go:75*/ sum2 += sums3[7]
 			t157 := min(lo2, los3[7])
 			t167 := max(hi2, his3[7])
 			lo2 = t157
 			hi2 = t167
-//line summary.go:78
-			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
+			/*line summary.go:78*/ out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
-	}
+	} /*line quern_gen.go:726:1*/
 }

@@ -38,6 +38,6 @@ func IsArchive(file []byte) bool {
 	if err != nil {
 		return false
 	}
-	modules, err := a.Modules()
-	return err == nil && len(modules) > 0
+	kernels, err := a.Kernels()
+	return err == nil && len(kernels) > 0
 }

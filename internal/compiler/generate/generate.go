@@ -2,6 +2,7 @@ package generate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +15,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/gohost"
 	"quern.dev/internal/compiler/ir"
-	"quern.dev/internal/compiler/ptx"
 )
 
 // Output holds the generated files of a package. Without kernels it is empty.
@@ -81,7 +82,7 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 	for _, k := range out.Kernels {
 		modules = append(modules, k.Modules()...)
 	}
-	if out.Archive, err = archive.Write(modules); err != nil {
+	if out.Archive, err = archive.Write(descriptions(p, out.Kernels), modules); err != nil {
 		return nil, err
 	}
 	code, err := archive.Open(string(out.Archive))
@@ -127,16 +128,19 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	reserved = append(reserved, codeName, archiveName, "l", "err", "s", "g")
 	imports := gohost.NewImports(p.Path, reserved...)
 
-	var launchers, hosts bytes.Buffer
+	codes, err := hostCodes(p, kernels, imports)
+	if err != nil {
+		return nil, err
+	}
+	hosts, expressions := merge(codes)
+
+	var launchers bytes.Buffer
 	checked := newAssertions(p, imports)
 	for i, k := range kernels {
-		params := writeInfo(&launchers, p, k, imports)
+		writeDeclaration(&launchers, p, k, imports, expressions)
 		if a := p.ActorOf(k.IR.Name); a != nil {
 			writeActor(&launchers, p, k, a, imports)
 			checked.handler(a)
-			if err := writeHandler(&hosts, p, k, a, imports); err != nil {
-				return nil, err
-			}
 			continue
 		}
 		o := p.OperatorOf(k.IR.Name)
@@ -146,6 +150,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 				checked.operator(k, o)
 			}
 		case len(p.Instance(k.IR.Name)) == 0:
+			params := launcherParameters(k, signatureOf(p, k), imports.Name(gpuPath), qualifier(p, imports))
 			writeLauncher(&launchers, p, k, params, imports)
 			checked.function(k)
 		default:
@@ -154,47 +159,58 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 			}
 			checked.function(k)
 		}
-		if o == nil && k.IR.Options.Only != "gpu" {
-			writePlain(&hosts, k, params, functionVariable(k.IR.Name), imports)
-		}
-		if k.IR.Options.Only == "gpu" {
-			continue
-		}
-		text, err := emit(p, k.IR, imports, gohost.Emit)
-		if err != nil {
-			return nil, err
-		}
-		hosts.WriteByte('\n')
-		hosts.WriteString(text)
-		for _, form := range k.Special {
-			if text, err = emit(p, form.IR, imports, gohost.Emit); err != nil {
-				return nil, err
-			}
-			hosts.WriteByte('\n')
-			hosts.WriteString(text)
-		}
 	}
-
 	for i := range p.Operators() {
 		writeOperator(&launchers, p, &p.Operators()[i], kernels, imports)
 	}
 
-	compiled := imports.Name(compiledPath)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\nimport (\n\t_ \"embed\"\n\n", header, p.Name)
 	for _, spec := range imports.Specs() {
 		fmt.Fprintf(&b, "\t%s\n", spec)
 	}
 	fmt.Fprintf(&b, ")\n\n//go:embed %s\nvar %s string\n", ArchiveFile, archiveName)
-	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nArchive: %s,\nSum: %q,\n}\n", codeName, compiled, p.Path, archiveName, sum)
+	fmt.Fprintf(&b, "\nvar %s = %s.Code{\nPackage: %q,\nArchive: &%s,\nSum: %q,\n}\n", codeName, imports.Name(compiledPath), p.Path, archiveName, sum)
 	checked.write(&b)
 	b.Write(launchers.Bytes())
-	b.Write(hosts.Bytes())
+	b.WriteString(hosts)
 	text, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a bug in the compiler: %w%s", p.Path, err, excerpt(b.String(), err))
 	}
 	return format.Source(separate(text)) // a directive within a struct ends the alignment of its fields
+}
+
+// hostCodes returns the Go forms of all kernels.
+func hostCodes(p *frontend.Package, kernels []*compiler.Kernel, imports *gohost.Imports) (codes []hostCode, err error) {
+	for _, k := range kernels {
+		var b bytes.Buffer
+		if a := p.ActorOf(k.IR.Name); a != nil {
+			if err := writeHandler(&b, p, k, a, imports); err != nil {
+				return nil, err
+			}
+			codes = append(codes, hostCode{k.IR.Name, b.String()})
+			continue
+		}
+		if k.IR.Options.Only == "gpu" {
+			continue
+		}
+		if p.OperatorOf(k.IR.Name) == nil {
+			writePlain(&b, p, k, imports)
+		}
+		text, err := emit(p, k.IR, imports, gohost.Emit)
+		if err != nil {
+			return nil, err
+		}
+		codes = append(codes, hostCode{k.IR.Name, b.String() + "\n" + text})
+		for _, form := range k.Special {
+			if text, err = emit(p, form.IR, imports, gohost.Emit); err != nil {
+				return nil, err
+			}
+			codes = append(codes, hostCode{form.IR.Name, text})
+		}
+	}
+	return codes, nil
 }
 
 // emit writes the CPU version of a kernel.
@@ -229,7 +245,7 @@ type parameter struct {
 	declared string // name in the kernel
 	name     string // in the launcher
 	typ      string // in the launcher's signature
-	kind     string // a compiled.ParamKind
+	kind     compiled.ParamKind
 	shown    string // Go type of the value or of the elements, with package paths
 	layout   string // layout of that type; see ir.Type.Layout
 	held     string // the same type, as generated code refers to it
@@ -255,20 +271,20 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 	for i := 1; i < sig.Params().Len(); i++ {
 		v := sig.Params().At(i)
 		t := k.IR.Func.Params[i-1].Type
-		par := parameter{declared: v.Name(), name: v.Name(), typ: types.TypeString(v.Type(), qualify), kind: "Scalar", shown: t.Kind.String(), size: t.Size()}
+		par := parameter{declared: v.Name(), name: v.Name(), typ: types.TypeString(v.Type(), qualify), kind: compiled.Scalar, shown: t.Kind.String(), size: t.Size()}
 		par.held = par.typ
 		switch {
 		case t.Kind == ir.Slice:
 			elem := v.Type().Underlying().(*types.Slice).Elem()
-			par.kind, par.shown, par.layout, par.size = "Slice", shown(elem), t.Elem.Layout(), t.Elem.Size()
+			par.kind, par.shown, par.layout, par.size = compiled.Slice, shown(elem), t.Elem.Layout(), t.Elem.Size()
 			par.readOnly = !k.Written[i-1]
 			par.held = types.TypeString(elem, qualify)
 			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.held)
 		case frontend.TextureElem(v.Type()) != nil:
-			par.kind, par.shown = "Texture", shown(frontend.TextureElem(v.Type()))
+			par.kind, par.shown = compiled.Texture, shown(frontend.TextureElem(v.Type()))
 			par.typ = fmt.Sprintf("*%s.Texture2D[%s]", gpu, types.TypeString(frontend.TextureElem(v.Type()), qualify))
 		case t.IsAggregate() || t.IsHalf():
-			par.kind, par.shown, par.layout = "Struct", shown(v.Type()), t.Layout()
+			par.kind, par.shown, par.layout = compiled.Struct, shown(v.Type()), t.Layout()
 		}
 		if par.name == "" || par.name == "_" {
 			par.name = fmt.Sprintf("arg%d", i-1)
@@ -277,6 +293,12 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 		list = append(list, par)
 	}
 	return list
+}
+
+// launcherParameters returns the parameters as those of a launcher of its own.
+func launcherParameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify types.Qualifier) []parameter {
+	taken := map[string]bool{gpu: true, infoName(k.IR.Name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
+	return parameters(k, sig, gpu, qualify, taken)
 }
 
 // fresh returns an unused name and reserves it.
@@ -288,72 +310,33 @@ func fresh(name string, taken map[string]bool) string {
 	return name
 }
 
-// writeInfo writes the descriptor of a kernel and returns its parameters.
-func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports) []parameter {
+// writeDeclaration writes the variable of a kernel.
+func writeDeclaration(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports, expressions map[string]string) {
 	name := k.IR.Name
-	gpu, compiled := imports.Name(gpuPath), imports.Name(compiledPath)
-	qualify := qualifier(p, imports)
-	if p.ActorOf(name) != nil {
-		qualify = (*types.Package).Name // the types have no names: there is no launcher
+	if !bytes.HasSuffix(b.Bytes(), []byte("}}\n")) { // not after another declaration
+		b.WriteByte('\n')
 	}
-	sig := signatureOf(p, k)
-
-	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.Kernel{\n", infoName(name), gpu, compiled)
-	pos := k.IR.Func.Pos
-	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
-	if a := p.ActorOf(name); a != nil {
-		fmt.Fprintf(b, "Handler: %q,\n", a.Handler)
-	}
-	if entry := k.Variants[0].Entry; entry != name {
-		fmt.Fprintf(b, "Entry: %q,\n", entry)
-	}
-	taken := map[string]bool{gpu: true, infoName(name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
-	params := parameters(k, sig, gpu, qualify, taken)
-	if len(params) > 0 {
-		fmt.Fprintf(b, "Params: []%s.Param{\n", compiled)
-		for _, par := range params {
-			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d", par.declared, compiled, par.kind, par.shown, par.size)
-			if par.layout != "" && par.layout != par.shown {
-				fmt.Fprintf(b, ", Layout: %q", par.layout)
-			}
-			if par.readOnly {
-				b.WriteString(", ReadOnly: true")
-			}
-			b.WriteString("},\n")
-		}
-		b.WriteString("},\n")
-	}
-	if k.IR.Options.Only != "cpu" {
-		fmt.Fprintf(b, "Code: %s,\n", codeName)
-	}
-	writeVariants(b, compiled, k.Variants)
-	writeSpecial(b, compiled, k.Special)
-	writeFormats(b, compiled, k.IR.Formats)
-	if block := k.IR.Options.Block; block != [3]int{} {
-		fmt.Fprintf(b, "Block: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, block[0], block[1], block[2])
-	}
-	if k.Variants[0].SharedBytes > 0 {
-		fmt.Fprintf(b, "Shared: %d,\n", k.Variants[0].SharedBytes)
-	}
-	if cluster := k.IR.Options.Cluster; cluster != [3]int{} {
-		fmt.Fprintf(b, "Cluster: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, cluster[0], cluster[1], cluster[2])
-	}
-	if k.Variants[0].Cooperative {
-		b.WriteString("Cooperative: true,\n")
-	}
-	host, plain := hostName(name), plainName(name)
-	if a := p.ActorOf(name); a != nil {
-		loop := loopOf(a, imports)
-		host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
-	}
+	fmt.Fprintf(b, "var %s = &%s.Kernel{Declared: %s.Declaration{Name: %q, Code: &%s", infoName(name), imports.Name(gpuPath), imports.Name(compiledPath), name, codeName)
 	if k.IR.Options.Only != "gpu" {
-		fmt.Fprintf(b, "Host: %s,\n", host)
+		expression := func(function string) string { return cmp.Or(expressions[function], function) }
+		host, plain := expression(hostName(name)), expression(plainName(name))
+		if a := p.ActorOf(name); a != nil {
+			loop := loopOf(a, imports)
+			host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
+		}
+		fmt.Fprintf(b, ", Host: %s", host)
 		if p.OperatorOf(name) == nil {
-			fmt.Fprintf(b, "Plain: %s,\n", plain)
+			fmt.Fprintf(b, ", Plain: %s", plain)
+		}
+		var forms []string
+		for _, f := range k.Special {
+			forms = append(forms, expression(hostName(f.IR.Name)))
+		}
+		if len(forms) > 0 {
+			fmt.Fprintf(b, ", Special: []%s.Func{%s}", imports.Name(hostPath), strings.Join(forms, ", "))
 		}
 	}
-	b.WriteString("})\n")
-	return params
+	b.WriteString("}}\n")
 }
 
 // writeLauncher writes the function that launches a kernel.
@@ -374,36 +357,9 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, par
 // writeArguments passes the launcher's parameters to the launch l.
 func writeArguments(b *bytes.Buffer, gpu, l string, params []parameter) {
 	for _, par := range params {
-		set := "Arg"
-		if par.kind == "Slice" || par.kind == "Texture" {
-			set = par.kind + "Arg"
-		}
-		fmt.Fprintf(b, "%s.%s(%s, %s)\n", gpu, set, l, par.name)
+		set := map[compiled.ParamKind]string{compiled.Slice: "SliceArg", compiled.Texture: "TextureArg"}[par.kind]
+		fmt.Fprintf(b, "%s.%s(%s, %s)\n", gpu, cmp.Or(set, "Arg"), l, par.name)
 	}
-}
-
-func writeVariants(b *bytes.Buffer, compiled string, variants []compiler.Variant) {
-	fmt.Fprintf(b, "Variants: []%s.Variant{\n", compiled)
-	for _, v := range variants {
-		fmt.Fprintf(b, "{Name: %q", v.Name)
-		if len(v.Limits) > 0 {
-			fmt.Fprintf(b, ", Limits: %s", integers(v.Limits))
-		}
-		if v.Threads > 1 {
-			fmt.Fprintf(b, ", Threads: %d", v.Threads)
-		}
-		if v.Adjacent {
-			b.WriteString(", Adjacent: true")
-		}
-		writeSites(b, compiled, v.Sites)
-		b.WriteString("},\n")
-	}
-	b.WriteString("},\n")
-}
-
-// integers writes a slice.
-func integers(list []int64) string {
-	return fmt.Sprintf("[]int64{%s}", strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", "))
 }
 
 // signature prints parameters like Go, grouped by type.
@@ -416,21 +372,6 @@ func signature(params []parameter) string {
 		}
 	}
 	return b.String()
-}
-
-func writeSites(b *bytes.Buffer, compiled string, sites []ptx.Site) {
-	if len(sites) == 0 {
-		return
-	}
-	fmt.Fprintf(b, ", Sites: []%s.Site{\n", compiled)
-	for _, s := range sites {
-		fmt.Fprintf(b, "{Kind: %s.%s, File: %q, Line: %d, Col: %d", compiled, siteKinds[s.Kind], s.File, s.Line, s.Col)
-		if s.Text != "" {
-			fmt.Fprintf(b, ", Text: %q", s.Text)
-		}
-		b.WriteString("},\n")
-	}
-	b.WriteString("}")
 }
 
 // docOf returns the kernel's doc comment without directives, as comment lines.

@@ -72,11 +72,11 @@ func writeOperator(b *bytes.Buffer, p *frontend.Package, o *frontend.Operator, k
 		return args
 	}
 	for _, k := range instances {
-		fmt.Fprintf(b, "\nvar %s = %s%sKernels{\n", kernelsVariable(o, suffix(k)), libraryName(o, imports, p), o.Kind)
+		var fields []string
 		for _, of := range o.Kernels {
-			fmt.Fprintf(b, "%s: %s,\n", of.Template, infoName(of.Kernel+suffix(k)))
+			fields = append(fields, of.Template+": "+infoName(of.Kernel+suffix(k)))
 		}
-		b.WriteString("}\n")
+		fmt.Fprintf(b, "\nvar %s = %s%sKernels{%s}\n", kernelsVariable(o, suffix(k)), libraryName(o, imports, p), o.Kind, strings.Join(fields, ", "))
 	}
 
 	name := frontend.OperatorName(o.Func)

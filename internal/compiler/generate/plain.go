@@ -3,9 +3,11 @@ package generate
 import (
 	"bytes"
 	"fmt"
+	"quern.dev/gpu/compiled"
 	"strings"
 
 	"quern.dev/internal/compiler"
+	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/gohost"
 )
 
@@ -16,18 +18,26 @@ func plainName(kernel string) string {
 	return "quernPlain" + strings.TrimPrefix(hostName(kernel), "quernHost")
 }
 
-// writePlain writes that function, which calls the kernel as function.
-func writePlain(b *bytes.Buffer, k *compiler.Kernel, params []parameter, function string, imports *gohost.Imports) {
+// writePlain writes that function. The name of the variable that it calls appears in the
+// error of a stale file; an instance is called by its own name, because its function may be merged
+// with others.
+func writePlain(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports) {
+	qualify := qualifier(p, imports)
+	function := functionVariable(k.IR.Name)
+	if len(p.Instance(k.IR.Name)) > 0 {
+		function = k.IR.Func.Go.Name + typeArguments(p, k, qualify)
+	}
+	params := launcherParameters(k, signatureOf(p, k), imports.Name(gpuPath), qualify)
 	host, kernel := imports.Name(hostPath), imports.Name(kernelPath)
 	r, t := imports.Local("r"), imports.Local("t")
 	args, values := []string{t}, []string(nil)
-	for i, p := range params {
+	for i, par := range params {
 		get := "Value"
-		if p.kind == "Slice" {
+		if par.kind == compiled.Slice {
 			get = "Slice"
 		}
 		args = append(args, imports.Local(fmt.Sprintf("v%d", i)))
-		values = append(values, fmt.Sprintf("%s.%s[%s](%s, %d)", host, get, p.held, r, i))
+		values = append(values, fmt.Sprintf("%s.%s[%s](%s, %d)", host, get, par.held, r, i))
 	}
 	fmt.Fprintf(b, "\nfunc %s(%s *%s.Run) {\n", plainName(k.IR.Name), r, host)
 	if len(values) > 0 {

@@ -1,7 +1,6 @@
 package generate_test
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"quern.dev/internal/archive"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/generate"
 	"quern.dev/internal/testmodule"
@@ -195,31 +193,12 @@ func TestChangesThatCompileAreFound(t *testing.T) {
 // copies creates a module with copies of the declarations, and their generated files.
 func copies(t *testing.T, n int) (dir string) {
 	t.Helper()
-	dir = generated(t, declarations, 1)
+	var all strings.Builder
 	for i := range n {
-		for _, name := range []string{"units/units.go", "plant/plant.go", "plant/" + generate.GoFile, "plant/" + archive.File} {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasSuffix(name, ".go") { // imports, and paths of types
-				text = bytes.ReplaceAll(text, []byte(testmodule.Path+"/"), []byte(testmodule.Path+"/"+copyName(i)+"/"))
-			}
-			to := filepath.Join(dir, copyName(i), name)
-			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(to, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		text := strings.ReplaceAll(declarations, testmodule.Path+"/", testmodule.Path+"/"+copyName(i)+"/") // imports
+		all.WriteString(strings.ReplaceAll(text, "\n-- ", "\n-- "+copyName(i)+"/"))
 	}
-	for _, name := range []string{"units", "plant"} {
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
+	return generated(t, all.String(), n)
 }
 
 func copyName(i int) string { return fmt.Sprint("copy", i) }

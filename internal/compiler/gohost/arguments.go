@@ -46,14 +46,12 @@ func (a *arguments) add(name, typ, value string) {
 	}
 }
 
-// signature prints the parameters, grouped by type.
+// signature prints the parameters, each with its type: those of two instances of a generic
+// kernel then differ in types only.
 func (a *arguments) signature() string {
 	var b strings.Builder
-	for i, name := range a.names {
-		b.WriteString(", " + name)
-		if i+1 == len(a.names) || a.types[a.names[i+1]] != a.types[name] {
-			b.WriteString(" " + a.types[name])
-		}
+	for _, name := range a.names {
+		b.WriteString(", " + name + " " + a.types[name])
 	}
 	return b.String()
 }

@@ -18,10 +18,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
-	Archive: quern_gen_zip,
-	Sum:     "1a9f8a420876564886dcf33eb91f3daf479f956f31939e2c3aabffe8bdc79c48",
+	Archive: &quern_gen_zip,
+	Sum:     "29ff051cbe624c3831cc6822ce4811765534e8eed6f39fa591b1cefa30809bb5",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -108,47 +108,7 @@ var (
 	_                                               = (*quern_gen_is_stale__run_go_generate__Result)((*Result)(nil))
 )
 
-var quernPlusOneActor = gpu.NewKernel(compiled.Kernel{
-	Name: "plusOneActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:19",
-	Handler: "plusOne",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.Loop(quernHostPlusOne),
-	Plain:  ring.Loop(quernPlainPlusOne),
-})
+var quernPlusOneActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "plusOneActor", Code: &quernPTX, Host: ring.Loop(quernHostPlusOne), Plain: ring.Loop(quernPlainPlusOne)}}
 
 var quernPlusOneProgram = &ring.Program{Name: "plusOne", Kernel: quernPlusOneActor, Threads: 32}
 
@@ -159,47 +119,7 @@ func SpawnPlusOne(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.
 	return ring.Spawn[uint32, Item, Item](ctx, rt, quernPlusOneProgram, o)
 }
 
-var quernTimesTwoActor = gpu.NewKernel(compiled.Kernel{
-	Name: "timesTwoActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:29",
-	Handler: "timesTwo",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.Loop(quernHostTimesTwo),
-	Plain:  ring.Loop(quernPlainTimesTwo),
-})
+var quernTimesTwoActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "timesTwoActor", Code: &quernPTX, Host: ring.Loop(quernHostTimesTwo), Plain: ring.Loop(quernPlainTimesTwo)}}
 
 var quernTimesTwoProgram = &ring.Program{Name: "timesTwo", Kernel: quernTimesTwoActor, Threads: 32}
 
@@ -210,47 +130,7 @@ func SpawnTimesTwo(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring
 	return ring.Spawn[uint32, Item, Item](ctx, rt, quernTimesTwoProgram, o)
 }
 
-var quernTallyActor = gpu.NewKernel(compiled.Kernel{
-	Name: "tallyActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:49",
-	Handler: "tally",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/conformance/routing.Tally", Size: 48, Layout: "struct{Count int64; Values int64; Stages int64; Keys uint64; Last int64; Turned int64}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.Loop(quernHostTally),
-	Plain:  ring.Loop(quernPlainTally),
-})
+var quernTallyActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "tallyActor", Code: &quernPTX, Host: ring.Loop(quernHostTally), Plain: ring.Loop(quernPlainTally)}}
 
 var quernTallyProgram = &ring.Program{Name: "tally", Kernel: quernTallyActor, Threads: 32}
 
@@ -261,65 +141,7 @@ func SpawnTally(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 	return ring.Spawn[Tally, Item, Tally](ctx, rt, quernTallyProgram, o)
 }
 
-var quernSendActor = gpu.NewKernel(compiled.Kernel{
-	Name: "sendActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:99",
-	Handler: "send",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.IndexSite, File: "handlers.go", Line: 104, Col: 11},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "group has no member of this number"},
-			{Kind: compiled.SliceSite, File: "handlers.go", Line: 104, Col: 11},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "handlers.go", Line: 107, Col: 6},
-			{Kind: compiled.DivideSite, File: "handlers.go", Line: 107, Col: 6},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "group has no member of this number"},
-			{Kind: compiled.SliceSite, File: "handlers.go", Line: 107, Col: 6},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "handlers.go", Line: 111, Col: 23},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 111, Col: 23, Text: "group has no member of this number"},
-			{Kind: compiled.SliceSite, File: "handlers.go", Line: 111, Col: 6},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 111, Col: 6, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "handlers.go", Line: 115, Col: 11},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "group has no member of this number"},
-			{Kind: compiled.SliceSite, File: "handlers.go", Line: 115, Col: 11},
-			{Kind: compiled.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "handlers.go", Line: 119, Col: 23},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.LoopWithContext(quernHostSend),
-	Plain:  ring.LoopWithContext(quernPlainSend),
-})
+var quernSendActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "sendActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostSend), Plain: ring.LoopWithContext(quernPlainSend)}}
 
 var quernSendProgram = &ring.Program{Name: "send", Kernel: quernSendActor, Threads: 32}
 
@@ -330,124 +152,7 @@ func SpawnSend(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 	return ring.Spawn[uint32, Order, Sent](ctx, rt, quernSendProgram, o)
 }
 
-var quernWorkActor = gpu.NewKernel(compiled.Kernel{
-	Name: "workActor", Package: "quern.dev/internal/conformance/routing", Pos: "payloads.go:46",
-	Handler: "work",
-	Params: []compiled.Param{
-		{Name: "shape", Kind: compiled.Struct, Type: "quern.dev/ring/internal/loop.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; MaxPause uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
-		{Name: "control", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: compiled.Slice, Type: "quern.dev/internal/conformance/routing.Desk", Size: 24, Layout: "struct{Kept struct{Entry uint32; Generation uint32; Offset uint32; Length uint32}; Given int32; Sum float32}"},
-		{Name: "inbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: compiled.Slice, Type: "uint64", Size: 8},
-		{Name: "data", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
-			{Kind: compiled.SliceSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 75, Col: 6},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 78, Col: 4},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 81, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 84, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 86, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
-			{Kind: compiled.SliceSite, File: "payloads.go", Line: 88, Col: 7},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 89, Col: 4},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 92, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 94, Col: 17},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 96, Col: 31},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 29},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 99, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 18, Col: 18},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 21, Col: 9},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/mail/send.go", Line: 52, Col: 7},
-			{Kind: compiled.PanicSite, File: "quern.dev/ring/internal/mail/send.go", Line: 60, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 35, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 56, Col: 7},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 64, Col: 15},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 67, Col: 24},
-			{Kind: compiled.SliceSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 38, Col: 24},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 82, Col: 3},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 16},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/internal/loop/forward.go", Line: 85, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
-			{Kind: compiled.SliceSite, File: "payloads.go", Line: 54, Col: 12},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 75, Col: 6},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 78, Col: 4},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 81, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 84, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 86, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
-			{Kind: compiled.SliceSite, File: "payloads.go", Line: 88, Col: 7},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 89, Col: 4},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
-			{Kind: compiled.IndexSite, File: "payloads.go", Line: 92, Col: 3},
-			{Kind: compiled.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
-			{Kind: compiled.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 27, Col: 75},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   ring.LoopWithPayload(quernHostWork),
-	Plain:  ring.LoopWithPayload(quernPlainWork),
-})
+var quernWorkActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "workActor", Code: &quernPTX, Host: ring.LoopWithPayload(quernHostWork), Plain: ring.LoopWithPayload(quernPlainWork)}}
 
 var quernWorkProgram = &ring.Program{Name: "work", Kernel: quernWorkActor, Threads: 32, Payload: ring.PayloadOf[float32]}
 
@@ -483,26 +188,22 @@ func quernHostPlusOne(r *host2.Run, state *uint32, in *Item, out *Item, action *
 }
 
 //go:noinline
-func quernRow1PlusOne(r *host2.Run, out, in *Item, result0 kernel.Action, action *kernel.Action) {
+func quernRow1PlusOne(r *host2.Run, out *Item, in *Item, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:20
-		if threadX == 0 {
+		/*line handlers.go:20*/ if threadX == 0 {
 			*out = Item{Key: in.Key, Value: in.Value + 1, Stages: in.Stages + 1, Ask: 0}
 		}
-//line handlers.go:19
-		if result0 > 4 {
-//line handlers.go:19
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		/*line handlers.go:19*/ if result0 > 4 {
+			/*line handlers.go:19*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:19
 			*action = result0
 		}
-	}
+	} /*line quern_gen.go:204:1*/
 }
 
-//line quern_gen.go:506:1
 func quernBlockTimesTwo(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
 	result := timesTwo(t, state, in, out)
 	if result > kernel.Again {
@@ -528,26 +229,22 @@ func quernHostTimesTwo(r *host2.Run, state *uint32, in *Item, out *Item, action 
 }
 
 //go:noinline
-func quernRow1TimesTwo(r *host2.Run, out, in *Item, result0 kernel.Action, action *kernel.Action) {
+func quernRow1TimesTwo(r *host2.Run, out *Item, in *Item, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:30
-		if threadX == 0 {
+		/*line handlers.go:30*/ if threadX == 0 {
 			*out = Item{Key: in.Key, Value: in.Value * 2, Stages: in.Stages + 1, Ask: 0}
 		}
-//line handlers.go:29
-		if result0 > 4 {
-//line handlers.go:29
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		/*line handlers.go:29*/ if result0 > 4 {
+			/*line handlers.go:29*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:29
 			*action = result0
 		}
-	}
+	} /*line quern_gen.go:245:1*/
 }
 
-//line quern_gen.go:551:1
 func quernBlockTally(t kernel.Thread, state *Tally, in *Item, out *Tally, action *kernel.Action) {
 	result := tally(t, state, in, out)
 	if result > kernel.Again {
@@ -572,12 +269,11 @@ func quernHostTally(r *host2.Run, state *Tally, in *Item, out *Tally, action *ke
 }
 
 //go:noinline
-func quernRow1Tally(r *host2.Run, in *Item, out, state *Tally, action *kernel.Action) {
+func quernRow1Tally(r *host2.Run, in *Item, out *Tally, state *Tally, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var result0 kernel.Action
-//line handlers.go:50
-		if in.Ask != 0 {
+		/*line handlers.go:50*/ if in.Ask != 0 {
 			if threadX == 0 {
 				*out = *state
 			}
@@ -595,20 +291,17 @@ func quernRow1Tally(r *host2.Run, in *Item, out, state *Tally, action *kernel.Ac
 			}
 			result0 = 0
 		}
-//line handlers.go:49
-		result := result0
+		/*line handlers.go:49*/ result := result0
 		if result > 4 {
-//line handlers.go:49
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+			/*line handlers.go:49*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:49
 			*action = result
 		}
-	}
+	} /*line quern_gen.go:302:1*/
 }
 
-//line quern_gen.go:612:1
 func quernBlockSend(t kernel.Thread, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
 	result := send(t, &contexts[t.ThreadIdx.X], state, in, out)
 	if result > kernel.Again {
@@ -639,72 +332,53 @@ func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent,
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-//line handlers.go:99
-			_ = row[threadX]
+			/*line handlers.go:99*/ _ = row[threadX]
 			t2 := &row[threadX]
-//line handlers.go:100
-			item := Item{Key: in.Key, Value: in.Value}
+			/*line handlers.go:100*/ item := Item{Key: in.Key, Value: in.Value}
 			taken := 0
-//line handlers.go:103
-			if in.How == 0 && threadX == 0 {
+			/*line handlers.go:103*/ if in.How == 0 && threadX == 0 {
 				t1 := t2
-//line handlers.go:104
-				t22 := in.To
+				/*line handlers.go:104*/ t22 := in.To
 				t3 := &item
-//line handlers.go:104
-				result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
+				/*line handlers.go:104*/ result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
 				taken = result0
 //line handlers.go:105
 			} else if in.How == 1 {
 				item.Key += uint64(threadX)
 				t5 := t2
-//line handlers.go:107
-				t6 := in.To
+				/*line handlers.go:107*/ t6 := in.To
 				t7 := item.Key
 				t8 := &item
-//line handlers.go:107
-				result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
+				/*line handlers.go:107*/ result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
 				if result02 {
-//line handlers.go:108
-					taken = 1
+					/*line handlers.go:108*/ taken = 1
 				}
 			} else if in.How == 2 && threadX == 0 {
 				t10 := t2
 				t11 := t2
-//line handlers.go:111
-				t12 := int(in.Member)
-//line handlers.go:111
-				result03 := in.To.At(t11, t12)
+				/*line handlers.go:111*/ t12 := int(in.Member)
+				/*line handlers.go:111*/ result03 := in.To.At(t11, t12)
 				t14 := result03
 				t15 := &item
-//line handlers.go:111
-				result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
+				/*line handlers.go:111*/ result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
 				if result04 {
-//line handlers.go:112
-					taken = 1
+					/*line handlers.go:112*/ taken = 1
 				}
 			} else if in.How == 3 {
 				t17 := t2
-//line handlers.go:115
-				t18 := in.To
+				/*line handlers.go:115*/ t18 := in.To
 				t19 := &item
-//line handlers.go:115
-				result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
+				/*line handlers.go:115*/ result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
 				taken = result05
 			}
-//line handlers.go:117
-			atomic.AddInt32(&out.Taken, int32(taken))
+			/*line handlers.go:117*/ atomic.AddInt32(&out.Taken, int32(taken))
 			if threadX == 0 {
 				t21 := t2
-//line handlers.go:119
-				result06 := in.To.Len(t21)
-//line handlers.go:119
-				out.Members = int32(result06)
+				/*line handlers.go:119*/ result06 := in.To.Len(t21)
+				/*line handlers.go:119*/ out.Members = int32(result06)
 			}
-//line handlers.go:99
-			if result07 > 4 {
-//line handlers.go:99
-				host2.Fail(r, "the handler returned an action that package kernel does not have")
+			/*line handlers.go:99*/ if result07 > 4 {
+				/*line handlers.go:99*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 			}
 			if threadX == 0 {
 //line handlers.go:99
@@ -715,81 +389,61 @@ func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent,
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:99
-		_ = contexts[threadX]
-//line handlers.go:99
-		t2 := &contexts[threadX]
+		/*line handlers.go:99*/ _ = contexts[threadX]
+		/*line handlers.go:99*/ t2 := &contexts[threadX]
 		item := Item{Key: in.Key, Value: in.Value}
 		taken := 0
-//line handlers.go:103
-		if in.How == 0 && threadX == 0 {
+		/*line handlers.go:103*/ if in.How == 0 && threadX == 0 {
 			t1 := t2
-//line handlers.go:104
-			t22 := in.To
+			/*line handlers.go:104*/ t22 := in.To
 			t3 := &item
-//line handlers.go:104
-			result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
+			/*line handlers.go:104*/ result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
 			taken = result0
 //line handlers.go:105
 		} else if in.How == 1 {
 			item.Key += uint64(threadX)
 			t5 := t2
-//line handlers.go:107
-			t6 := in.To
+			/*line handlers.go:107*/ t6 := in.To
 			t7 := item.Key
 			t8 := &item
-//line handlers.go:107
-			result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
+			/*line handlers.go:107*/ result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
 			if result02 {
-//line handlers.go:108
-				taken = 1
+				/*line handlers.go:108*/ taken = 1
 			}
 		} else if in.How == 2 && threadX == 0 {
 			t10 := t2
 			t11 := t2
-//line handlers.go:111
-			t12 := int(in.Member)
-//line handlers.go:111
-			result03 := in.To.At(t11, t12)
+			/*line handlers.go:111*/ t12 := int(in.Member)
+			/*line handlers.go:111*/ result03 := in.To.At(t11, t12)
 			t14 := result03
 			t15 := &item
-//line handlers.go:111
-			result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
+			/*line handlers.go:111*/ result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
 			if result04 {
-//line handlers.go:112
-				taken = 1
+				/*line handlers.go:112*/ taken = 1
 			}
 		} else if in.How == 3 {
 			t17 := t2
-//line handlers.go:115
-			t18 := in.To
+			/*line handlers.go:115*/ t18 := in.To
 			t19 := &item
-//line handlers.go:115
-			result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
+			/*line handlers.go:115*/ result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
 			taken = result05
 		}
-//line handlers.go:117
-		atomic.AddInt32(&out.Taken, int32(taken))
+		/*line handlers.go:117*/ atomic.AddInt32(&out.Taken, int32(taken))
 		if threadX == 0 {
 			t21 := t2
-//line handlers.go:119
-			result06 := in.To.Len(t21)
-//line handlers.go:119
-			out.Members = int32(result06)
+			/*line handlers.go:119*/ result06 := in.To.Len(t21)
+			/*line handlers.go:119*/ out.Members = int32(result06)
 		}
-//line handlers.go:99
-		if result07 > 4 {
-//line handlers.go:99
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+		/*line handlers.go:99*/ if result07 > 4 {
+			/*line handlers.go:99*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:99
 			*action = result07
 		}
-	}
+	} /*line quern_gen.go:444:1*/
 }
 
-//line quern_gen.go:793:1
 func quernBlockWork(t kernel.Thread, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
 	result := work(t, &contexts[t.ThreadIdx.X], data, state, in, out)
 	if result > kernel.Again {
@@ -816,154 +470,97 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 		}
 	}
 	r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:48
-	ref = in.Values
-//line payloads.go:49:10000
-	r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:49:10000
-	if in.Do == 3 {
-//line payloads.go:50:10000
-		ref = state.Kept
-//line payloads.go:51:10000
+	/*line payloads.go:48*/ ref = in.Values
+	/*line payloads.go:49:10000*/ r.ThreadIdx = kernel.Dim3{}
+	/*line payloads.go:49:10000*/ if in.Do == 3 {
+		/*line payloads.go:50:10000*/ ref = state.Kept /*line quern_gen.go:476:1*/
 	}
-//line payloads.go:52:10000
-	for threadZ := range 1 {
-//line payloads.go:53:10000
-		for threadY := range 1 {
-//line payloads.go:54:10000
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line payloads.go:55:10000
-			first2 := (threadZ*1 + threadY) * 32
-//line payloads.go:56:10000
-			quernRow2Work(r, t2s, first2, valuess, in, ref, data)
-//line payloads.go:57:10000
+	/*line payloads.go:52:10000*/ for threadZ := range 1 {
+		/*line payloads.go:53:10000*/ for threadY := range 1 {
+			/*line payloads.go:54:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			/*line payloads.go:55:10000*/ first2 := (threadZ*1 + threadY) * 32
+			/*line payloads.go:56:10000*/ quernRow2Work(r, t2s, first2, valuess, in, ref, data) /*line quern_gen.go:482:1*/
 		}
-//line payloads.go:58:10000
 	}
-//line payloads.go:59:10000
-	r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:56:10000
-	if in.Do == 1 || in.Do == 5 {
-//line payloads.go:57:10000
-		for threadZ := range 1 {
-//line payloads.go:58:10000
-			for threadY := range 1 {
-//line payloads.go:59:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line payloads.go:60:10000
-				first3 := (threadZ*1 + threadY) * 32
-//line payloads.go:61:10000
-				quernRow3Work(r, valuess, first3)
-//line payloads.go:62:10000
-			}
-//line payloads.go:63:10000
-		}
-//line payloads.go:64:10000
-	}
-//line payloads.go:65:10000
-	r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:62:10000
-	if in.Do == 0 || in.Do == 3 {
-//line payloads.go:63:10000
-		for threadZ := range 1 {
-//line payloads.go:64:10000
-			for threadY := range 1 {
-//line payloads.go:65:10000
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//line payloads.go:66:10000
-				first4 := (threadZ*1 + threadY) * 32
-//line payloads.go:67:10000
-				quernRow4Work(r, valuess, first4, out)
-//line payloads.go:68
+	/*line payloads.go:59:10000*/ r.ThreadIdx = kernel.Dim3{}
+	/*line payloads.go:56:10000*/ if in.Do == 1 || in.Do == 5 {
+		/*line payloads.go:57:10000*/ for threadZ := range 1 {
+			/*line payloads.go:58:10000*/ for threadY := range 1 {
+				/*line payloads.go:59:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line payloads.go:60:10000*/ first3 := (threadZ*1 + threadY) * 32
+				/*line payloads.go:61:10000*/ quernRow3Work(r, valuess, first3) /*line quern_gen.go:491:1*/
 			}
 		}
 	}
-	for threadZ := range 1 {
+	/*line payloads.go:65:10000*/ r.ThreadIdx = kernel.Dim3{}
+	/*line payloads.go:62:10000*/ if in.Do == 0 || in.Do == 3 {
+		/*line payloads.go:63:10000*/ for threadZ := range 1 {
+			/*line payloads.go:64:10000*/ for threadY := range 1 {
+				/*line payloads.go:65:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line payloads.go:66:10000*/ first4 := (threadZ*1 + threadY) * 32
+				/*line payloads.go:67:10000*/ quernRow4Work(r, valuess, first4, out) /*line quern_gen.go:501:1*/
+			}
+		}
+	}
+	/*line payloads.go:71*/ for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			first5 := (threadZ*1 + threadY) * 32
 			quernRow5Work(r, t2s, first5, in, state, out, ref, action)
 		}
-	}
+	} /*line quern_gen.go:511:1*/
 }
 
 //go:noinline
-//line quern_gen.go:892:1
 func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
 	t2Row := (*[32]*actor.Context)(t2s[first:])
 	if 32 <= len(contexts) {
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
-//line payloads.go:46
-			_ = row[threadX]
+			/*line payloads.go:46*/ _ = row[threadX]
 			t2 := &row[threadX]
-			t2Row[threadX] = t2
-//line payloads.go:49:10000
+			t2Row[threadX] = t2 /*line quern_gen.go:522:1*/
 		}
-//line payloads.go:50:10000
-		return
-//line payloads.go:51:10000
+		/*line payloads.go:50:10000*/ return /*line quern_gen.go:524:1*/
 	}
-//line payloads.go:52:10000
-	for threadX := range 32 {
-//line payloads.go:53:10000
-		r.ThreadIdx.X = threadX
-//line payloads.go:46
-		_ = contexts[threadX]
-//line payloads.go:46
-		t2 := &contexts[threadX]
+	/*line payloads.go:52:10000*/ for threadX := range 32 {
+		/*line payloads.go:53:10000*/ r.ThreadIdx.X = threadX
+		/*line payloads.go:46*/ _ = contexts[threadX]
+		/*line payloads.go:46*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
-	}
-//line payloads.go:49:10000
+	} /*line quern_gen.go:531:1*/
 }
 
 //go:noinline
-//line quern_gen.go:922:1
 func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]float32, in *Batch, ref actor.Payload[float32], data []float32) {
 	t2Row := (*[32]*actor.Context)(t2s[first2:])
 	valuesRow := (*[32][]float32)(valuess[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
-//line payloads.go:52:10000
-		values := ([]float32)(nil)
-//line payloads.go:53:10000
-		if in.Do != 4 {
-//line payloads.go:54:10000
-			t1 := t2
-//line payloads.go:54:10000
-			result0 := ref.Open(t1, data)
-//line payloads.go:55:10000
-			values = result0
-//line payloads.go:56:10000
+		/*line payloads.go:52:10000*/ values := ([]float32)(nil)
+		/*line payloads.go:53:10000*/ if in.Do != 4 {
+			/*line payloads.go:54:10000*/ t1 := t2
+			/*line payloads.go:54:10000*/ result0 := ref.Open(t1, data)
+			/*line payloads.go:55:10000*/ values = result0 /*line quern_gen.go:545:1*/
 		}
-//line payloads.go:57:10000
-		valuesRow[threadX] = values
-//line payloads.go:58:10000
+		/*line payloads.go:57:10000*/ valuesRow[threadX] = values /*line quern_gen.go:547:1*/
 	}
-//line payloads.go:59:10000
 }
 
 //go:noinline
-//line quern_gen.go:949:1
 func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
 	valuesRow := (*[32][]float32)(valuess[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
-//line payloads.go:57:10000
-		for i := threadX; i < len(values); i += 32 {
-//line payloads.go:58:10000
-			values[i] *= 2
-//line payloads.go:59:10000
+		/*line payloads.go:57:10000*/ for i := threadX; i < len(values); i += 32 {
+			/*line payloads.go:58:10000*/ values[i] *= 2 /*line quern_gen.go:558:1*/
 		}
-//line payloads.go:60:10000
 	}
-//line payloads.go:61:10000
 }
 
 //go:noinline
-//line quern_gen.go:967:1
 func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 	valuesRow := (*[32][]float32)(valuess[first4:])
 	for threadX := range 32 {
@@ -971,20 +568,14 @@ func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 		values := valuesRow[threadX]
 //line payloads.go:63:10000
 		var sum float32
-//line payloads.go:64:10000
-		for i2 := threadX; i2 < len(values); i2 += 32 {
-//line payloads.go:65:10000
-			sum += values[i2]
-//line payloads.go:66:10000
+		/*line payloads.go:64:10000*/ for i2 := threadX; i2 < len(values); i2 += 32 {
+			/*line payloads.go:65:10000*/ sum += values[i2] /*line quern_gen.go:572:1*/
 		}
-//line payloads.go:67:10000
-		kernel.AtomicAdd(&out.Sum, sum)
-//line payloads.go:68
+		/*line payloads.go:67:10000*/ kernel.AtomicAdd(&out.Sum, sum) /*line quern_gen.go:574:1*/
 	}
 }
 
 //go:noinline
-//line quern_gen.go:988:1
 func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], action *kernel.Action) {
 	t2Row := (*[32]*actor.Context)(t2s[first5:])
 	for threadX := range 32 {
@@ -992,71 +583,55 @@ func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, st
 		t2 := t2Row[threadX]
 		first6 := threadX == 0
 		var result02 kernel.Action
-//line payloads.go:70
-		if !first6 {
+		/*line payloads.go:70*/ if !first6 {
 			result02 = 1
 		} else {
 			t4 := in.Do
 			if t4 == 0 {
 				result03 := t2.Sender()
 				if result03 != 0 {
-//line payloads.go:76
-					state.Given++
+					/*line payloads.go:76*/ state.Given++
 					state.Sum += out.Sum
 					t6 := t2
-//line payloads.go:78
-					ref.Release(t6)
+					/*line payloads.go:78*/ ref.Release(t6)
 				}
 			} else if t4 == 2 {
 				t7 := t2
-//line payloads.go:81
-				ref.Retain(t7)
+				/*line payloads.go:81*/ ref.Retain(t7)
 				state.Kept = ref
 			} else if t4 == 4 {
 				t8 := t2
-//line payloads.go:84
-				state.Kept.Release(t8)
+				/*line payloads.go:84*/ state.Kept.Release(t8)
 			} else if t4 == 5 {
 				t9 := t2
-//line payloads.go:86
-				ref.Retain(t9)
+				/*line payloads.go:86*/ ref.Retain(t9)
 				next := Batch{Values: ref}
 				t10 := t2
-//line payloads.go:88
-				t11 := in.Next
+				/*line payloads.go:88*/ t11 := in.Next
 				t12 := &next
-//line payloads.go:88
-				result04 := actor.Send[Batch](kernel.Thread{}, t10, t11, t12)
+				/*line payloads.go:88*/ result04 := actor.Send[Batch](kernel.Thread{}, t10, t11, t12)
 				if !result04 {
-//line payloads.go:89
-					t14 := t2
-//line payloads.go:89
-					ref.Release(t14)
+					/*line payloads.go:89*/ t14 := t2
+					/*line payloads.go:89*/ ref.Release(t14)
 				}
 			} else if t4 == 6 {
 				t15 := t2
-//line payloads.go:92
-				ref.Retain(t15)
+				/*line payloads.go:92*/ ref.Retain(t15)
 				out.Values = ref
 			}
 			out.Given = state.Given
 			if in.Do == 6 && state.Given > 0 {
 				out.Sum = state.Sum
 			}
-//line payloads.go:99:10000
-			result02 = 1
-//line payloads.go:100:10000
+			/*line payloads.go:99:10000*/ result02 = 1 /*line quern_gen.go:626:1*/
 		}
-//line payloads.go:46
-		result := result02
+		/*line payloads.go:46*/ result := result02
 		if result > 4 {
-//line payloads.go:46
-			host2.Fail(r, "the handler returned an action that package kernel does not have")
+			/*line payloads.go:46*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line payloads.go:46
 			*action = result
 		}
-	}
-//line payloads.go:49:10000
+	} /*line quern_gen.go:636:1*/
 }

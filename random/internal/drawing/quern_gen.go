@@ -16,10 +16,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
-	Archive: quern_gen_zip,
-	Sum:     "8592e1978d8eb8b6fe53a70dea8a288a075f52d9ba540fd2cf77d71dcb9c2860",
+	Archive: &quern_gen_zip,
+	Sum:     "c639c6b63b82838c548c07e37ff0485995bc53d23169c8bd09f15c19134d72fa",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -40,22 +40,7 @@ var (
 	_          quern_gen_is_stale__run_go_generate__sizeof_random_Bijection = [unsafe.Sizeof(*(*random.Bijection)(nil))]byte{}
 )
 
-var quernDraw = gpu.NewKernel(compiled.Kernel{
-	Name: "draw", Package: "quern.dev/random/internal/drawing", Pos: "drawing.go:13",
-	Params: []compiled.Param{
-		{Name: "src", Kind: compiled.Struct, Type: "quern.dev/random.Source", Size: 24, Layout: "struct{Seed uint64; Stream uint64; Offset uint64}"},
-		{Name: "b", Kind: compiled.Struct, Type: "quern.dev/random.Bijection", Size: 80, Layout: "struct{n uint64; first uint64; low uint32; high uint32; shift uint32; turns uint32; keys [12]uint32}"},
-		{Name: "floats", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "integers", Kind: compiled.Slice, Type: "uint64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostDraw,
-	Plain: quernPlainDraw,
-})
+var quernDraw = &gpu.Kernel{Declared: compiled.Declaration{Name: "draw", Code: &quernPTX, Host: quernHostDraw, Plain: quernPlainDraw}}
 
 // LaunchDraw runs draw on the grid g.
 //
@@ -100,7 +85,7 @@ func quernHostDraw(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Draw(r *host.Run, base, size, size2 int, src random.Source, floats []float64, integers []uint64, b *random.Bijection, width int) {
+func quernRow1Draw(r *host.Run, base int, size int, size2 int, src random.Source, floats []float64, integers []uint64, b *random.Bijection, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
 		count := min(size-base, size2-base, width)
 		if count <= 0 {
@@ -110,63 +95,43 @@ func quernRow1Draw(r *host.Run, base, size, size2 int, src random.Source, floats
 			r.ThreadIdx.X = threadX
 			i := base + threadX
 			k := uint64(i)
-//line drawing.go:16
-			result0 := src.Float32(k)
-//line drawing.go:16
-			floats[8*i] = float64(result0)
+			/*line drawing.go:16*/ result0 := src.Float32(k)
+			/*line drawing.go:16*/ floats[8*i] = float64(result0)
 			result02 := src.Float64(k)
-//line drawing.go:17
-			floats[8*i+1] = result02
+			/*line drawing.go:17*/ floats[8*i+1] = result02
 			result03 := src.Normal32(k)
-//line drawing.go:18
-			floats[8*i+2] = float64(result03)
+			/*line drawing.go:18*/ floats[8*i+2] = float64(result03)
 			result04 := src.Normal64(k)
-//line drawing.go:19
-			floats[8*i+3] = result04
+			/*line drawing.go:19*/ floats[8*i+3] = result04
 			result05 := src.Exponential32(k)
-//line drawing.go:20
-			floats[8*i+4] = float64(result05)
+			/*line drawing.go:20*/ floats[8*i+4] = float64(result05)
 			result06 := src.Exponential64(k)
-//line drawing.go:21
-			floats[8*i+5] = result06
+			/*line drawing.go:21*/ floats[8*i+5] = result06
 			result07 := src.Gamma(k, 0.3)
-//line drawing.go:22
-			floats[8*i+6] = result07
+			/*line drawing.go:22*/ floats[8*i+6] = result07
 			result08 := src.Beta(k, 2, 3)
-//line drawing.go:23
-			floats[8*i+7] = result08
+			/*line drawing.go:23*/ floats[8*i+7] = result08
 			result09 := src.Uint32(k)
-//line drawing.go:24
-			integers[8*i] = uint64(result09)
+			/*line drawing.go:24*/ integers[8*i] = uint64(result09)
 			result010 := src.Uint64(k)
-//line drawing.go:25
-			integers[8*i+1] = result010
+			/*line drawing.go:25*/ integers[8*i+1] = result010
 			result011 := src.Uint32N(k, 10)
-//line drawing.go:26
-			integers[8*i+2] = uint64(result011)
+			/*line drawing.go:26*/ integers[8*i+2] = uint64(result011)
 			result012 := src.Uint64N(k, 9223372036854775809)
-//line drawing.go:27
-			integers[8*i+3] = result012
+			/*line drawing.go:27*/ integers[8*i+3] = result012
 			result013 := src.Poisson(k, 3)
-//line drawing.go:28
-			integers[8*i+4] = uint64(result013)
+			/*line drawing.go:28*/ integers[8*i+4] = uint64(result013)
 			result014 := src.Poisson(k, 300)
-//line drawing.go:29
-			integers[8*i+5] = uint64(result014)
+			/*line drawing.go:29*/ integers[8*i+5] = uint64(result014)
 			result015 := (*b).At(k)
-//line drawing.go:30
-			integers[8*i+6] = result015
+			/*line drawing.go:30*/ integers[8*i+6] = result015
 			result016 := src.At(5)
-//line drawing.go:31
-			result017 := result016.Bijection(77)
-//line drawing.go:31
-			result018 := result017.At(k)
-//line drawing.go:31
-			integers[8*i+7] = result018
+			/*line drawing.go:31*/ result017 := result016.Bijection(77)
+			/*line drawing.go:31*/ result018 := result017.At(k)
+			/*line drawing.go:31*/ integers[8*i+7] = result018
 			result019 := src.Bernoulli(k, 0.25)
 			if result019 {
-//line drawing.go:33
-				integers[8*i] = 1
+				/*line drawing.go:33*/ integers[8*i] = 1
 			}
 		}
 		return
@@ -175,66 +140,45 @@ func quernRow1Draw(r *host.Run, base, size, size2 int, src random.Source, floats
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		k := uint64(i)
-//line drawing.go:14
-		if i < size && i < size2 {
-//line drawing.go:16
-			result0 := src.Float32(k)
-//line drawing.go:16
-			floats[8*i] = float64(result0)
+		/*line drawing.go:14*/ if i < size && i < size2 {
+			/*line drawing.go:16*/ result0 := src.Float32(k)
+			/*line drawing.go:16*/ floats[8*i] = float64(result0)
 			result02 := src.Float64(k)
-//line drawing.go:17
-			floats[8*i+1] = result02
+			/*line drawing.go:17*/ floats[8*i+1] = result02
 			result03 := src.Normal32(k)
-//line drawing.go:18
-			floats[8*i+2] = float64(result03)
+			/*line drawing.go:18*/ floats[8*i+2] = float64(result03)
 			result04 := src.Normal64(k)
-//line drawing.go:19
-			floats[8*i+3] = result04
+			/*line drawing.go:19*/ floats[8*i+3] = result04
 			result05 := src.Exponential32(k)
-//line drawing.go:20
-			floats[8*i+4] = float64(result05)
+			/*line drawing.go:20*/ floats[8*i+4] = float64(result05)
 			result06 := src.Exponential64(k)
-//line drawing.go:21
-			floats[8*i+5] = result06
+			/*line drawing.go:21*/ floats[8*i+5] = result06
 			result07 := src.Gamma(k, 0.3)
-//line drawing.go:22
-			floats[8*i+6] = result07
+			/*line drawing.go:22*/ floats[8*i+6] = result07
 			result08 := src.Beta(k, 2, 3)
-//line drawing.go:23
-			floats[8*i+7] = result08
+			/*line drawing.go:23*/ floats[8*i+7] = result08
 			result09 := src.Uint32(k)
-//line drawing.go:24
-			integers[8*i] = uint64(result09)
+			/*line drawing.go:24*/ integers[8*i] = uint64(result09)
 			result010 := src.Uint64(k)
-//line drawing.go:25
-			integers[8*i+1] = result010
+			/*line drawing.go:25*/ integers[8*i+1] = result010
 			result011 := src.Uint32N(k, 10)
-//line drawing.go:26
-			integers[8*i+2] = uint64(result011)
+			/*line drawing.go:26*/ integers[8*i+2] = uint64(result011)
 			result012 := src.Uint64N(k, 9223372036854775809)
-//line drawing.go:27
-			integers[8*i+3] = result012
+			/*line drawing.go:27*/ integers[8*i+3] = result012
 			result013 := src.Poisson(k, 3)
-//line drawing.go:28
-			integers[8*i+4] = uint64(result013)
+			/*line drawing.go:28*/ integers[8*i+4] = uint64(result013)
 			result014 := src.Poisson(k, 300)
-//line drawing.go:29
-			integers[8*i+5] = uint64(result014)
+			/*line drawing.go:29*/ integers[8*i+5] = uint64(result014)
 			result015 := (*b).At(k)
-//line drawing.go:30
-			integers[8*i+6] = result015
+			/*line drawing.go:30*/ integers[8*i+6] = result015
 			result016 := src.At(5)
-//line drawing.go:31
-			result017 := result016.Bijection(77)
-//line drawing.go:31
-			result018 := result017.At(k)
-//line drawing.go:31
-			integers[8*i+7] = result018
+			/*line drawing.go:31*/ result017 := result016.Bijection(77)
+			/*line drawing.go:31*/ result018 := result017.At(k)
+			/*line drawing.go:31*/ integers[8*i+7] = result018
 			result019 := src.Bernoulli(k, 0.25)
 			if result019 {
-//line drawing.go:33
-				integers[8*i] = 1
+				/*line drawing.go:33*/ integers[8*i] = 1
 			}
 		}
-	}
+	} /*line quern_gen.go:183:1*/
 }
