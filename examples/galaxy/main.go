@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
 
-	"quern.dev/examples/internal/progress"
+	"quern.dev/examples/internal/example"
 	"quern.dev/gpu"
 )
 
@@ -25,29 +21,13 @@ type options struct {
 }
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("galaxy: ")
 	o := options{width: 1080}
-	device := flag.String("device", "", "the `device`, such as cpu, cuda or sim; the best one by default")
 	flag.IntVar(&o.bodies, "bodies", 0, "the number of bodies, by default 65536 on a GPU, 4096 on the CPU, 256 in the simulator")
 	flag.IntVar(&o.steps, "steps", 250, "the number of steps; the galaxies are closest after about 140")
 	flag.IntVar(&o.frames, "frames", 1, "the number of pictures, at equal times")
 	flag.BoolVar(&o.verify, "verify", false, "compare the last forces with the host's, and limit the change of energy")
 	flag.StringVar(&o.out, "out", "galaxy.png", "the `file` to write; several pictures are numbered: galaxy-001.png; none if empty")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	dev, err := gpu.Open(gpu.Config{Device: *device})
-	if err != nil {
-		log.Fatal(err)
-	}
-	err = run(ctx, os.Stdout, dev, o)
-	interrupted := ctx.Err() != nil
-	stop()
-	if err := errors.Join(err, dev.Close()); interrupted {
-		log.Fatal("interrupted")
-	} else if err != nil {
-		log.Fatal(err)
-	}
+	example.Main("galaxy", func(ctx context.Context, w io.Writer, dev *gpu.Device) error { return run(ctx, w, dev, o) })
 }
 
 // check returns an error for the first option that is out of range.
@@ -98,7 +78,7 @@ func (m *simulation) pass(ctx context.Context, w io.Writer, o options) error {
 	}
 	fmt.Fprintf(w, "%s: %d bodies, %d steps\n\n%6s %12s %10s\n", m.s.Device().Name(), o.bodies, o.steps, "step", "energy", "change")
 	fmt.Fprintf(w, "%6d %12.6f\n", 0, first)
-	line := progress.Start("steps", o.steps)
+	line := example.StartProgress("steps", o.steps)
 	defer line.End()
 	var last float64
 	var computing time.Duration

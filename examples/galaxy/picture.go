@@ -6,7 +6,7 @@ import (
 	"image/color"
 	"math"
 
-	"quern.dev/examples/internal/picture"
+	"quern.dev/examples/internal/example"
 	"quern.dev/filter"
 	"quern.dev/gpu"
 )
@@ -68,5 +68,5 @@ func (m *simulation) draw(ctx context.Context, width int, path string) error {
 		level := func(c int) uint8 { return uint8(255 * math.Pow(1-math.Exp(-sum[c]), 1/1.8)) }
 		out.SetRGBA(i%width, i/width, color.RGBA{level(0), level(1), level(2), 255})
 	}
-	return picture.Write(path, out)
+	return example.WritePNG(path, out)
 }

@@ -1,4 +1,4 @@
-package picture
+package example
 
 import (
 	"image"
@@ -25,9 +25,9 @@ func TestRampInterpolatesAndClamps(t *testing.T) {
 	}
 }
 
-func TestWriteWritesPNG(t *testing.T) {
+func TestWritePNG(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.png")
-	if err := Write(path, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+	if err := WritePNG(path, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)

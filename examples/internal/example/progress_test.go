@@ -1,4 +1,4 @@
-package progress
+package example
 
 import (
 	"strings"
@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-func TestLineShowsProgressAndIsCleared(t *testing.T) {
+func TestProgressShowsProgressAndIsCleared(t *testing.T) {
 	var text strings.Builder
-	l := newLine(&text, "steps", 200, time.Now())
-	l.At(50)
-	l.At(51) // too soon after the last one
-	l.End()
+	p := newProgress(&text, "steps", 200, time.Now())
+	p.At(50)
+	p.At(51) // too soon after the last one
+	p.End()
 	if want := "\r\x1b[Ksteps: 50 of 200, 25%\r\x1b[K"; text.String() != want {
 		t.Errorf("printed %q, want %q", text.String(), want)
 	}
@@ -19,11 +19,11 @@ func TestLineShowsProgressAndIsCleared(t *testing.T) {
 
 func TestShortWorkShowsNothing(t *testing.T) {
 	var text strings.Builder
-	l := newLine(&text, "steps", 10, time.Now().Add(time.Hour))
-	l.At(10)
-	l.End()
-	(*Line)(nil).At(1)
-	(*Line)(nil).End()
+	p := newProgress(&text, "steps", 10, time.Now().Add(time.Hour))
+	p.At(10)
+	p.End()
+	(*Progress)(nil).At(1)
+	(*Progress)(nil).End()
 	if text.Len() > 0 {
 		t.Errorf("printed %q", &text)
 	}

@@ -1,5 +1,4 @@
-// Package picture writes the pictures of the examples.
-package picture
+package example
 
 import (
 	"image"
@@ -37,8 +36,8 @@ func (r Ramp) At(v float64) color.RGBA {
 	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 255}
 }
 
-// Write writes a PNG file.
-func Write(path string, m image.Image) error {
+// WritePNG writes a picture to a file.
+func WritePNG(path string, m image.Image) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
