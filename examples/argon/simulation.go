@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 
 	"quern.dev/algo"
+	"quern.dev/examples/internal/example"
 	"quern.dev/gpu"
 )
 
@@ -34,34 +36,19 @@ func newSimulation(s *gpu.Stream, scope *gpu.Scope, side int) (m *simulation, er
 	m = &simulation{s: s, n: 4 * side * side * side}
 	m.Side = float32(math.Cbrt(float64(m.n) / density))
 	m.Cells = int32(m.Side / cutoff)
-	for _, b := range []**gpu.Buffer[vector]{&m.position, &m.velocity, &m.force, &m.sortedPosition, &m.sortedSpeed} {
-		if *b, err = gpu.AcquireIn[vector](scope, m.n); err != nil {
-			return nil, err
-		}
-	}
-	if m.cell, err = gpu.AcquireIn[int32](scope, m.n); err != nil {
-		return nil, err
-	}
 	cells := int(m.Cells * m.Cells * m.Cells)
-	for b, n := range map[**gpu.Buffer[uint32]]int{&m.atom: m.n, &m.count: cells + 1, &m.first: cells + 1} {
-		if *b, err = gpu.AcquireIn[uint32](scope, n); err != nil {
-			return nil, err
-		}
-	}
-	if m.each, err = gpu.AcquireIn[float64](scope, quantities*m.n); err != nil {
-		return nil, err
-	}
-	if m.sums, err = gpu.AcquireIn[float64](scope, quantities); err != nil {
+	err = errors.Join(
+		example.Acquire(scope, m.n, &m.position, &m.velocity, &m.force, &m.sortedPosition, &m.sortedSpeed),
+		example.Acquire(scope, m.n, &m.cell),
+		example.Acquire(scope, m.n, &m.atom),
+		example.Acquire(scope, cells+1, &m.count, &m.first),
+		example.Acquire(scope, quantities*m.n, &m.each),
+		example.Acquire(scope, quantities, &m.sums))
+	if err != nil {
 		return nil, err
 	}
 	position, velocity := crystal(side, m.Side/float32(side))
-	if err := gpu.CopyIn(s, m.position, position); err != nil {
-		return nil, err
-	}
-	if err := gpu.CopyIn(s, m.velocity, velocity); err != nil {
-		return nil, err
-	}
-	return m, m.attract()
+	return m, errors.Join(gpu.CopyIn(s, m.position, position), gpu.CopyIn(s, m.velocity, velocity), m.attract())
 }
 
 // crystal returns atoms at the corners and in the middle of the faces of cubes, with random
@@ -86,24 +73,18 @@ func crystal(side int, width float32) (position, velocity []vector) {
 // attract sorts the atoms by cells, and computes the forces.
 func (m *simulation) attract() error {
 	s, atoms := m.s, gpu.Linear(m.n)
-	if err := LaunchLocate(s, atoms, m.box, m.position, m.cell, m.atom); err != nil {
-		return err
-	}
-	if err := algo.HistogramValues(s, m.count, m.cell); err != nil {
-		return err
-	}
-	if err := algo.ScanExclusive(s, algo.Sum[uint32](), 0, m.first, m.count); err != nil {
-		return err
-	}
 	keys := algo.Radix{Bits: bits.Len(uint(m.count.Len()))}
-	if err := algo.SortPairsRadix(s, keys, m.cell, m.atom); err != nil {
-		return err
-	}
-	if err := algo.Gather(s, m.sortedPosition, m.position, m.atom); err != nil {
-		return err
-	}
-	if err := algo.Gather(s, m.sortedSpeed, m.velocity, m.atom); err != nil {
-		return err
+	for _, step := range []func() error{
+		func() error { return LaunchLocate(s, atoms, m.box, m.position, m.cell, m.atom) },
+		func() error { return algo.HistogramValues(s, m.count, m.cell) },
+		func() error { return algo.ScanExclusive(s, algo.Sum[uint32](), 0, m.first, m.count) },
+		func() error { return algo.SortPairsRadix(s, keys, m.cell, m.atom) },
+		func() error { return algo.Gather(s, m.sortedPosition, m.position, m.atom) },
+		func() error { return algo.Gather(s, m.sortedSpeed, m.velocity, m.atom) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	m.position, m.sortedPosition = m.sortedPosition, m.position
 	m.velocity, m.sortedSpeed = m.sortedSpeed, m.velocity

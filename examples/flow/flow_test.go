@@ -15,7 +15,7 @@ import (
 )
 
 func small(dev *gpu.Device) options {
-	o := options{diameter: 8, steps: 200, reynolds: 60, verify: true}
+	o := options{diameter: 8, steps: 100, reynolds: 60, verify: true}
 	if dev.Backend() == gpu.Sim {
 		o.diameter, o.steps = 6, 4
 	}

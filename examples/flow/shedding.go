@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"quern.dev/examples/internal/example"
 	"quern.dev/fft"
 	"quern.dev/gpu"
 )
@@ -31,15 +32,9 @@ func (m *simulation) strouhal(ctx context.Context, scope *gpu.Scope) (number flo
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
-	signal, err := gpu.AcquireIn[float32](scope, points)
-	if err != nil {
-		return 0, err
-	}
-	spectrum, err := gpu.AcquireIn[complex64](scope, points/2+1)
-	if err != nil {
-		return 0, err
-	}
-	power, err := gpu.AcquireIn[float32](scope, points/2+1)
+	var signal, power *gpu.Buffer[float32]
+	var spectrum *gpu.Buffer[complex64]
+	err = errors.Join(example.Acquire(scope, points, &signal), example.Acquire(scope, points/2+1, &power), example.Acquire(scope, points/2+1, &spectrum))
 	if err != nil {
 		return 0, err
 	}

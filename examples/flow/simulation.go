@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"quern.dev/algo"
+	"quern.dev/examples/internal/example"
 	"quern.dev/gpu"
 )
 
@@ -32,16 +34,9 @@ type simulation struct {
 
 func newSimulation(s *gpu.Stream, scope *gpu.Scope, c channel, steps int) (m *simulation, err error) {
 	m = &simulation{channel: c, s: s}
-	if m.from, err = gpu.AcquireIn[float32](scope, directions*c.Width*c.Height); err != nil {
-		return nil, err
-	}
-	if m.to, err = gpu.AcquireIn[float32](scope, m.from.Len()); err != nil {
-		return nil, err
-	}
-	if m.record, err = gpu.AcquireIn[float32](scope, steps); err != nil {
-		return nil, err
-	}
-	if m.total, err = gpu.AcquireIn[algo.Compensated[float32]](scope, 1); err != nil {
+	err = errors.Join(example.Acquire(scope, directions*c.Width*c.Height, &m.from, &m.to),
+		example.Acquire(scope, steps, &m.record), example.Acquire(scope, 1, &m.total))
+	if err != nil {
 		return nil, err
 	}
 	return m, LaunchStart(s, gpu.Plane(c.Width, c.Height), c, m.from)

@@ -98,7 +98,8 @@ func (m *simulation) pass(ctx context.Context, w io.Writer, o options) error {
 		}
 		fmt.Fprintf(w, "%6d %12.6f %10.1e\n", done, last, last/first-1)
 		if o.out != "" {
-			if err := m.draw(ctx, o.width, o.file(frame)); err != nil {
+			draw := func(scope *gpu.Scope) error { return m.draw(ctx, scope, o.width, o.file(frame)) }
+			if err := m.s.Device().Pool().Scope(m.s, draw); err != nil {
 				return err
 			}
 		}

@@ -19,18 +19,13 @@ const shown = 6.2
 var tint = [2][3]float64{{1.0, 0.62, 0.30}, {0.35, 0.65, 1.0}}
 
 // draw writes a picture of the bodies: points, in the glow that a wide blur makes of them.
-func (m *simulation) draw(ctx context.Context, width int, path string) error {
+func (m *simulation) draw(ctx context.Context, scope *gpu.Scope, width int, path string) error {
 	height := width * 2 / 3
 	size := 2 * width * height
-	buffers := [3]*gpu.Buffer[float32]{}
-	for i := range buffers {
-		var err error
-		if buffers[i], err = gpu.AcquireIn[float32](m.scope, size); err != nil {
-			return err
-		}
-		defer buffers[i].Close()
+	var light, sharp, glow *gpu.Buffer[float32]
+	if err := example.Acquire(scope, size, &light, &sharp, &glow); err != nil {
+		return err
 	}
-	light, sharp, glow := buffers[0], buffers[1], buffers[2]
 	if err := gpu.Zero(m.s, light); err != nil {
 		return err
 	}

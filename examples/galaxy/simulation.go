@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 
 	"quern.dev/algo"
+	"quern.dev/examples/internal/example"
 	"quern.dev/gpu"
 )
 
@@ -17,9 +19,8 @@ const (
 
 // simulation is the state of all bodies on a device.
 type simulation struct {
-	s     *gpu.Stream
-	scope *gpu.Scope
-	n     int
+	s *gpu.Stream
+	n int
 
 	position, velocity, acceleration *gpu.Buffer[vector]
 	energies, total                  *gpu.Buffer[float64]
@@ -27,26 +28,14 @@ type simulation struct {
 
 // newSimulation starts with two galaxies, and computes the first accelerations.
 func newSimulation(s *gpu.Stream, scope *gpu.Scope, o options) (m *simulation, err error) {
-	m = &simulation{s: s, scope: scope, n: o.bodies}
-	for _, b := range []**gpu.Buffer[vector]{&m.position, &m.velocity, &m.acceleration} {
-		if *b, err = gpu.AcquireIn[vector](scope, m.n); err != nil {
-			return nil, err
-		}
-	}
-	if m.energies, err = gpu.AcquireIn[float64](scope, m.n); err != nil {
-		return nil, err
-	}
-	if m.total, err = gpu.AcquireIn[float64](scope, 1); err != nil {
+	m = &simulation{s: s, n: o.bodies}
+	err = errors.Join(example.Acquire(scope, m.n, &m.position, &m.velocity, &m.acceleration),
+		example.Acquire(scope, m.n, &m.energies), example.Acquire(scope, 1, &m.total))
+	if err != nil {
 		return nil, err
 	}
 	position, velocity := galaxies(m.n)
-	if err := gpu.CopyIn(s, m.position, position); err != nil {
-		return nil, err
-	}
-	if err := gpu.CopyIn(s, m.velocity, velocity); err != nil {
-		return nil, err
-	}
-	return m, m.accelerate()
+	return m, errors.Join(gpu.CopyIn(s, m.position, position), gpu.CopyIn(s, m.velocity, velocity), m.accelerate())
 }
 
 func (m *simulation) accelerate() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -19,13 +20,8 @@ type simulation struct {
 
 func newSimulation(s *gpu.Stream, scope *gpu.Scope, p *plate) (m *simulation, err error) {
 	m = &simulation{plate: p, s: s}
-	if m.fixed, err = gpu.AcquireIn[uint8](scope, len(p.held)); err != nil {
-		return nil, err
-	}
-	if m.from, err = gpu.AcquireIn[float32](scope, len(p.held)); err != nil {
-		return nil, err
-	}
-	if m.out, err = gpu.AcquireIn[float32](scope, len(p.held)); err != nil {
+	cells := len(p.held)
+	if err := errors.Join(example.Acquire(scope, cells, &m.fixed), example.Acquire(scope, cells, &m.from, &m.out)); err != nil {
 		return nil, err
 	}
 	return m, gpu.CopyIn(s, m.fixed, p.held)

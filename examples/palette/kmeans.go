@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"quern.dev/algo"
@@ -31,11 +32,12 @@ type clustering struct {
 // newClustering counts the colors of a picture.
 func newClustering(ctx context.Context, s *gpu.Stream, scope *gpu.Scope, picture []uint32, colors int) (c *clustering, err error) {
 	c = &clustering{s: s}
-	acquire(scope, &err, len(picture), &c.pixel, &c.color, &c.number)
-	acquire(scope, &err, len(picture), &c.pixels)
-	acquire(scope, &err, 1, &c.at, &c.count)
-	acquire(scope, &err, 1, &c.totalError)
-	acquire(scope, &err, colors, &c.palette)
+	err = errors.Join(
+		example.Acquire(scope, len(picture), &c.pixel, &c.color, &c.number),
+		example.Acquire(scope, len(picture), &c.pixels),
+		example.Acquire(scope, 1, &c.at, &c.count),
+		example.Acquire(scope, 1, &c.totalError),
+		example.Acquire(scope, colors, &c.palette))
 	if err != nil {
 		return nil, err
 	}
@@ -57,20 +59,11 @@ func newClustering(ctx context.Context, s *gpu.Stream, scope *gpu.Scope, picture
 	}
 	c.n = count[0]
 	c.color, c.pixels, c.number = c.color.Slice(0, c.n), c.pixels.Slice(0, c.n), c.number.Slice(0, c.n)
-	acquire(scope, &err, c.n, &c.label, &c.sumsOf)
-	acquire(scope, &err, c.n, &c.distance)
-	acquire(scope, &err, c.n, &c.errors)
-	acquire(scope, &err, 4*c.n, &c.addend, &c.sums)
-	return c, err
-}
-
-// acquire acquires buffers of n elements, unless there is an error already.
-func acquire[T any](scope *gpu.Scope, err *error, n int, buffers ...**gpu.Buffer[T]) {
-	for _, b := range buffers {
-		if *err == nil {
-			*b, *err = gpu.AcquireIn[T](scope, n)
-		}
-	}
+	return c, errors.Join(
+		example.Acquire(scope, c.n, &c.label, &c.sumsOf),
+		example.Acquire(scope, c.n, &c.distance),
+		example.Acquire(scope, c.n, &c.errors),
+		example.Acquire(scope, 4*c.n, &c.addend, &c.sums))
 }
 
 // choose begins with a palette of colors that are far apart: the most frequent one, and then
@@ -153,13 +146,10 @@ func (c *clustering) meanError(ctx context.Context) (float64, error) {
 
 // paint returns the number of the palette color for each pixel.
 func (c *clustering) paint(ctx context.Context, scope *gpu.Scope) ([]uint8, error) {
-	var err error
 	var at *gpu.Buffer[int]
 	var labels *gpu.Buffer[uint8]
 	n := c.pixel.Len()
-	acquire(scope, &err, n, &at)
-	acquire(scope, &err, n, &labels)
-	if err != nil {
+	if err := errors.Join(example.Acquire(scope, n, &at), example.Acquire(scope, n, &labels)); err != nil {
 		return nil, err
 	}
 	if err := algo.LowerBound(c.s, algo.Ascending[uint32](), at, c.color, c.pixel); err != nil {
