@@ -103,7 +103,7 @@ func pass(ctx context.Context, w io.Writer, s *gpu.Stream, scope *gpu.Scope, o o
 	if !o.verify {
 		return nil
 	}
-	return verify(ctx, w, s, scope, c, min(o.steps, 200, 20_000_000/(c.Width*c.Height)), change)
+	return verify(ctx, w, s, scope, c, min(o.steps, 200, max(4, 20_000_000/(c.Width*c.Height))), change)
 }
 
 // verify compares the first steps with the host's.
