@@ -12,10 +12,9 @@ import (
 )
 
 // shown is the width of the picture in units of length.
-const shown = 6.2
+const shown = 7
 
-// tint are the colors of the light of the two galaxies, and stars that of both where
-// light is dense.
+// tint is the color of the light of each galaxy.
 var tint = [2][3]float64{{1.0, 0.62, 0.30}, {0.35, 0.65, 1.0}}
 
 // draw writes a picture of the bodies: points, in the glow that a wide blur makes of them.

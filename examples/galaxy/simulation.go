@@ -45,6 +45,9 @@ func (m *simulation) accelerate() error {
 // run computes steps, and waits for them.
 func (m *simulation) run(ctx context.Context, steps int) error {
 	for range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := LaunchAdvance(m.s, gpu.Linear(m.n), timeStep/2, timeStep, m.acceleration, m.velocity, m.position); err != nil {
 			return err
 		}
