@@ -142,6 +142,11 @@ func (m *simulation) draw(ctx context.Context, scope *gpu.Scope, path string) er
 	if err != nil {
 		return err
 	}
+	for i := range along {
+		if m.solid(i%m.Width, i/m.Width) {
+			along[i], across[i] = 0, 0 // not what is on its way back
+		}
+	}
 	zoom := max(1, (1000+m.Width-1)/m.Width)
 	shown := m.Width - m.Fringe
 	out := image.NewRGBA(image.Rect(0, 0, shown*zoom, m.Height*zoom))
