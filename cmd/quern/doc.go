@@ -4,6 +4,7 @@
 //	quern vet [packages]      check kernels without writing anything
 //	quern devices [--json]    list the devices that can run kernels
 //	quern doctor              find out why a GPU is not used, and how to fix it
+//	quern bench algo          measure sorting, products and other algorithms
 //	quern ring bench          measure latency and throughput of actors
 //	quern version             print the version
 //	quern completion SHELL    print a completion script

@@ -43,6 +43,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
   quern vet ./...            check them without writing files
   quern devices              which devices can run kernels?
   quern doctor               why isn't the GPU used?
+  quern bench algo           how fast are the libraries?
   quern ring bench           how fast are messages to actors?`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -54,7 +55,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
-	root.AddCommand(genCommand(), vetCommand(), ptxCommand(), devicesCommand(), doctorCommand(), versionCommand(), completionCommand(root))
+	root.AddCommand(genCommand(), vetCommand(), ptxCommand(), devicesCommand(), doctorCommand(), benchCommand(), versionCommand(), completionCommand(root))
 	root.AddCommand(compiled()...)
 	checkHelp(root)
 
@@ -77,7 +78,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 }
 
 // longFlags lists flags with one dash, as in the go command.
-var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration"}
+var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep"}
 
 // doubleDashes rewrites long flags with one dash, as in the go command, to two.
 func doubleDashes(args []string) []string {

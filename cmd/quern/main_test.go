@@ -27,7 +27,7 @@ func quern(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func TestHelp(t *testing.T) {
 	testmodule.NeedSource(t)
-	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "version", "ring", "ring bench", "completion"} {
+	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "version", "bench", "bench algo", "ring", "ring bench", "completion"} {
 		name := "quern"
 		args := []string{"--help"}
 		if command != "" {
@@ -78,6 +78,9 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"a batch that is too large", []string{"ring", "bench", "-batch=1000"}, "quern: a batch of 1000 messages: want 1 to 512\nRun 'quern ring bench --help' for usage.\n"},
 		{"a measurement that takes no time", []string{"ring", "bench", "-duration=0"}, "quern: a duration of 0s: want at least 1ms\nRun 'quern ring bench --help' for usage.\n"},
 		{"--check together with --actors", []string{"ring", "bench", "-check", "-actors", "1"}, "quern: --check selects what is measured; remove --actors\nRun 'quern ring bench --help' for usage.\n"},
+		{"a negative number of elements", []string{"bench", "algo", "-elements=-1"}, "quern: -1 elements: want 1 to 1073741824, or 0 for a number that suits the device\nRun 'quern bench algo --help' for usage.\n"},
+		{"a sweep of nothing", []string{"bench", "algo", "-sweep", "-elements", "100"}, "quern: --sweep to 100 elements: it begins with 1024\nRun 'quern bench algo --help' for usage.\n"},
+		{"an unknown library", []string{"bench", "bogus"}, "quern: quern bench takes no arguments, but got \"bogus\"\nRun 'quern bench --help' for usage.\n"},
 		{"an unknown measurement", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
 		{"completion without a shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
 		{"completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
@@ -145,7 +148,7 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 	_, stdout, _ := quern(t, "__complete", "")
-	for _, command := range []string{"gen", "vet", "devices", "doctor", "version", "ring", "completion"} {
+	for _, command := range []string{"gen", "vet", "devices", "doctor", "bench", "version", "ring", "completion"} {
 		if !strings.Contains(stdout, command+"\t") {
 			t.Errorf("completion does not offer %s:\n%s", command, stdout)
 		}

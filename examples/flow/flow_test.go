@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/gputest"
+)
+
+func small(dev *gpu.Device) options {
+	o := options{diameter: 8, steps: 100, reynolds: 60, verify: true}
+	if dev.Backend() == gpu.Sim {
+		o.diameter, o.steps = 6, 4
+	}
+	return o
+}
+
+func TestRunOnEveryDevice(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		o := small(dev)
+		o.out = filepath.Join(t.TempDir(), "flow.png")
+		var text bytes.Buffer
+		if err := run(t.Context(), &text, dev, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"verified", "change of mass", "Strouhal", "wrote " + o.out} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("the output lacks %q:\n%s", want, &text)
+			}
+		}
+		f, err := os.Open(o.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if m, err := png.Decode(f); err != nil || m.Bounds().Dx() < 700 {
+			t.Errorf("the picture: %v, %v", m, err)
+		}
+	})
+}
+
+func TestStrouhalFindsTheFrequency(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		s := dev.DefaultStream()
+		err := dev.Pool().Scope(s, func(scope *gpu.Scope) error {
+			const steps, diameter, want = 2000, 10, 0.2
+			record := make([]float32, steps)
+			for i := range record {
+				record[i] = 0.01 + 0.02*float32(math.Sin(2*math.Pi*want*speed/diameter*float64(i)))
+			}
+			m := &simulation{s: s, channel: newChannel(diameter, 100), record: gputest.Upload(t, dev, record), done: steps}
+			got, err := m.strouhal(t.Context(), scope)
+			if math.Abs(got-want) > 0.005 {
+				t.Errorf("the Strouhal number is %g, want %g", got, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestVerifyFindsAnotherFluidAndALossOfMass(t *testing.T) {
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := dev.DefaultStream()
+	err := dev.Pool().Scope(s, func(scope *gpu.Scope) error {
+		c := newChannel(6, 20)
+		if err := verify(t.Context(), new(bytes.Buffer), s, scope, c, 20, 1e-5); err == nil || !strings.Contains(err.Error(), "mass") {
+			t.Errorf("a loss of mass is reported as %v", err)
+		}
+		// The host computes with the radius that the device has been told: a wall that
+		// only one of them has is a difference.
+		m, err := newSimulation(s, scope, c, 20)
+		if err != nil {
+			return err
+		}
+		if err := m.run(t.Context(), 20); err != nil {
+			return err
+		}
+		along, _, err := m.velocities(t.Context(), scope)
+		if err != nil {
+			return err
+		}
+		c.Radius++
+		want, _ := reference(c, 20)
+		worst := 0.0
+		for i := range along {
+			worst = max(worst, math.Abs(float64(along[i])-want[i]))
+		}
+		if worst < 0.01 {
+			t.Errorf("a larger cylinder changes velocities by %g only", worst)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInterruptEndsTheRun(t *testing.T) {
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, new(bytes.Buffer), dev, small(dev)); err == nil {
+		t.Error("an interrupted run has no error")
+	}
+}
+
+func TestOptionsOutOfRangeAreErrors(t *testing.T) {
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	for want, change := range map[string]func(o *options){
+		"-diameter": func(o *options) { o.diameter = 5 },
+		"-steps":    func(o *options) { o.steps = -1 },
+		"-reynolds": func(o *options) { o.reynolds = math.NaN() },
+	} {
+		o := small(dev)
+		change(&o)
+		if err := run(t.Context(), new(bytes.Buffer), dev, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want one about %s", err, want)
+		}
+	}
+}

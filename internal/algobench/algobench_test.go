@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/gputest"
+)
+
+var names = []string{"copy", "reduce", "scan", "select", "histogram", "sort", "fft", "gemm"}
+
+func TestJSONHasAllFigures(t *testing.T) {
+	for _, device := range []string{"cpu", "sim"} {
+		var text bytes.Buffer
+		if err := run(t.Context(), options{shortly: true, device: device, n: 256, asJSON: true}, &text, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		var r Report
+		if err := json.Unmarshal(text.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Figures) != len(names) || !r.Complete || r.Backend != device {
+			t.Fatalf("the report is %+v", r)
+		}
+		for i, f := range r.Figures {
+			if f.Name != names[i] || f.Elements != 256 || f.Seconds <= 0 || f.GBs <= 0 || f.CopyGBs != r.Figures[0].GBs || (f.TFlops > 0) != (i >= 6) {
+				t.Errorf("figure %d: %+v", i, f)
+			}
+		}
+	}
+}
+
+func TestTableHasAllFigures(t *testing.T) {
+	var text bytes.Buffer
+	if err := run(t.Context(), options{shortly: true, device: "cpu", n: 100}, &text, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !strings.Contains(text.String(), "\n"+name+" ") {
+			t.Errorf("the table lacks %s:\n%s", name, &text)
+		}
+	}
+}
+
+func TestSweepIsCSV(t *testing.T) {
+	var text bytes.Buffer
+	if err := run(t.Context(), options{shortly: true, device: "cpu", n: 3000, sweep: true}, &text, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	table, err := csv.NewReader(&text).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table) != 1+2*len(names) || table[1][1] != "1024" || table[len(names)+1][1] != "2048" || table[2][0] != "reduce" {
+		t.Errorf("the table is %q", table)
+	}
+}
+
+func TestSizesOfASweep(t *testing.T) {
+	o := options{n: 1 << 28, sweep: true}
+	if s := o.sizes(); len(s) != 19 || s[0] != 1<<10 || s[18] != 1<<28 {
+		t.Errorf("sizes are %v", s)
+	}
+}
+
+func TestInterruptIsAnError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, options{shortly: true, device: "cpu", n: 100}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestAlgorithmsComputeWhatTheyAreNamedAfter looks at what the measured calls have written.
+func TestAlgorithmsComputeWhatTheyAreNamedAfter(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		s, n := dev.DefaultStream(), 300
+		err := dev.Pool().Scope(s, func(scope *gpu.Scope) error {
+			b, err := newBuffers(s, scope, n)
+			if err != nil {
+				return err
+			}
+			x, z := gputest.Download(t, dev, b.x), gputest.Download(t, dev, b.z)
+			sum := 0.0
+			for _, v := range x {
+				sum += float64(v)
+			}
+			check := map[string]func() bool{
+				"reduce": func() bool { return math.Abs(float64(gputest.Download(t, dev, b.one)[0])-sum) < 1e-3 },
+				"scan":   func() bool { return math.Abs(float64(gputest.Download(t, dev, b.y)[n-1])-sum) < 1e-3 },
+				"select": func() bool {
+					kept := 0
+					for _, v := range gputest.Download(t, dev, b.coins) {
+						kept += int(v)
+					}
+					return kept > 0 && kept < n && gputest.Download(t, dev, b.count)[0] == kept
+				},
+				"histogram": func() bool {
+					total := uint32(0)
+					for _, v := range gputest.Download(t, dev, b.bins) {
+						total += v
+					}
+					return total == uint32(n)
+				},
+				"sort": func() bool { return slices.IsSorted(gputest.Download(t, dev, b.out)) },
+				"fft": func() bool {
+					var first complex128
+					for i := range n {
+						first += complex(float64(z[2*i]), float64(z[2*i+1]))
+					}
+					y := gputest.Download(t, dev, b.y)
+					return math.Hypot(float64(y[0])-real(first), float64(y[1])-imag(first)) < 1e-3
+				},
+				"gemm": func() bool {
+					first := 0.0
+					for k := range side(n) {
+						first += float64(x[k]) * float64(z[k*side(n)])
+					}
+					return math.Abs(float64(gputest.Download(t, dev, b.y)[0])-first) < 1e-4
+				},
+			}
+			for _, a := range algorithms {
+				m, err := a.open(b)
+				if err != nil {
+					return err
+				}
+				if err := m.submit(); err != nil {
+					return err
+				}
+				if !check[a.name]() {
+					t.Errorf("%s has written something else", a.name)
+				}
+				if m.close != nil {
+					if err := m.close(); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
