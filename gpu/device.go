@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quern.dev/internal/driver"
@@ -45,6 +46,10 @@ type Device struct {
 	ownHostPool func() *HostPool
 
 	managed managedTotal
+
+	timer  atomic.Pointer[timer] // of recordings without CUPTI
+	timing sync.Mutex            // guards changes of timer
+	number atomic.Int64          // of the last stream
 
 	kernels    sync.Map                 // *Kernel -> *loadedKernel
 	loaded     map[uint32]*loadedKernel // by ID, guarded by mu
@@ -229,6 +234,7 @@ func (d *Device) Close() error {
 		errs = append(errs, s.Close())
 	}
 	errs = append(errs, d.closeGraphs())
+	d.endTrace()
 	d.mu.Lock()
 	events, memories, loaded, pools := d.events, d.memory, slices.Collect(maps.Values(d.loaded)), slices.Clone(d.pools)
 	d.events, d.memory = nil, nil

@@ -17,6 +17,7 @@ import (
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 	"quern.dev/internal/limits"
+	"quern.dev/internal/trace"
 	"quern.dev/kernel/host"
 )
 
@@ -57,6 +58,8 @@ type Kernel struct {
 	special []specialForm
 	first   int // first variant that launches may use; see VariantVariable
 	base    int // first of these that has one thread per thread of the kernel
+
+	label atomic.Pointer[trace.Label] // for recordings; nil before the first
 
 	mu     sync.Mutex
 	places map[*loadedKernel]struct{}
