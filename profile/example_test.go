@@ -1,0 +1,87 @@
+package profile_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+
+	"quern.dev/algo"
+	"quern.dev/gpu"
+	"quern.dev/profile"
+)
+
+func Example() {
+	ctx := context.Background()
+	dev, err := gpu.Open(gpu.Config{Device: "cpu"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	s := dev.DefaultStream()
+
+	r, err := profile.Start(profile.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	section := profile.Section(ctx, s, "sum")
+	x, err := gpu.Upload(s, []float32{1, 2, 3, 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Close()
+	sum, err := gpu.Alloc[float32](dev, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer sum.Close()
+	if err := algo.Reduce(s, algo.Sum[float32](), sum, x); err != nil {
+		log.Fatal(err)
+	}
+	result := make([]float32, 1)
+	if err := gpu.Download(ctx, s, result, sum); err != nil {
+		log.Fatal(err)
+	}
+	section.End()
+	if err := r.Stop(); err != nil {
+		log.Fatal(err)
+	}
+
+	copied := int64(0)
+	for e := range r.Events() {
+		if e.OnDevice && e.Section == "sum" {
+			copied += e.Bytes
+		}
+	}
+	fmt.Println("sum", result[0], "copied", copied, "bytes")
+	// Output: sum 10 copied 20 bytes
+}
+
+// A profile of GPU time by call stack, as QUERN_PPROF writes for any program.
+func ExampleRecording_WriteProfile() {
+	r, err := profile.Start(profile.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Work of the program.
+	if err := r.Stop(); err != nil {
+		log.Fatal(err)
+	}
+	if err := r.WriteProfile(io.Discard); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleHandler() {
+	mux := http.NewServeMux()
+	mux.Handle("/debug/gpu/", profile.Handler())
+}
+
+func ExampleSection() {
+	blur := func(ctx context.Context, s *gpu.Stream) {
+		defer profile.Section(ctx, s, "blur").End()
+		// Launches on s.
+	}
+	blur(context.Background(), nil)
+}
