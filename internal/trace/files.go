@@ -39,11 +39,29 @@ func StartFiles(trace, profile string, messages io.Writer) (stop func()) {
 			stops = append(stops, Start(f))
 		}
 	}
+	if len(stops) > 0 {
+		stops = append(stops, Start(&notes{messages: messages}))
+	}
 	return func() {
 		for _, stop := range stops {
 			stop()
 		}
 	}
+}
+
+// notes writes messages about a recording that is not as good as it could be.
+type notes struct {
+	messages io.Writer
+	last     string
+}
+
+func (n *notes) Events([]Event) {}
+
+func (n *notes) Round(s Summary) {
+	if s.Note != n.last && !strings.HasPrefix(s.Note, fromCUPTI) {
+		fmt.Fprintf(n.messages, "quern: recording: %s\n", s.Note)
+	}
+	n.last = s.Note
 }
 
 // traceFileSize is the size at which a new file is begun. The previous one is kept.

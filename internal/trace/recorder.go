@@ -250,6 +250,9 @@ func (r *Recorder) summary(urgent, final bool) Summary {
 	return s
 }
 
+// fromCUPTI begins the message of a recording with CUPTI.
+const fromCUPTI = "times are from CUPTI"
+
 // UseCUDA starts CUPTI when work of an NVIDIA GPU is recorded for the first time. It reports
 // whether CUPTI measures the work; if not, the caller does.
 func (r *Recorder) UseCUDA() bool {
@@ -260,7 +263,7 @@ func (r *Recorder) UseCUDA() bool {
 			var s *cupti.Session
 			if s, err = cupti.Start(lib); err == nil {
 				r.session.Store(s)
-				note = fmt.Sprintf("times are from CUPTI %d.%d", s.Version()/10000, s.Version()/100%100)
+				note = fmt.Sprintf(fromCUPTI+" %d.%d", s.Version()/10000, s.Version()/100%100)
 			}
 		}
 		if err != nil {

@@ -201,7 +201,7 @@ func (l *Library) next(buffer *byte, record *unsafe.Pointer) uintptr {
 	offsets := l.sizes[unsafe.Pointer(buffer)]
 	i := 0
 	if *record != nil {
-		i = slices.Index(offsets, uintptr(*record)-uintptr(unsafe.Pointer(buffer))) + 1
+		i, _ = slices.BinarySearch(offsets, uintptr(*record)-uintptr(unsafe.Pointer(buffer))+1)
 	}
 	if i >= len(offsets) {
 		return 12
