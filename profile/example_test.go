@@ -6,6 +6,8 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"os"
+	"time"
 
 	"quern.dev/algo"
 	"quern.dev/gpu"
@@ -84,4 +86,39 @@ func ExampleSection() {
 		// Launches on s.
 	}
 	blur(context.Background(), nil)
+}
+
+func ExampleBenchmark() {
+	dev, err := gpu.Open(gpu.Config{Device: "cpu"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	const n = 1 << 10
+	x, err := gpu.Alloc[float32](dev, n)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Close()
+	c := profile.BenchmarkConfig{Name: "fill", Elements: n, Bytes: 4 * n, MinTime: time.Millisecond, MaxTime: 10 * time.Millisecond}
+	r, err := profile.Benchmark(context.Background(), dev.DefaultStream(), c, func(s *gpu.Stream) error {
+		return gpu.Fill(s, x, 1)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Name, len(r.Samples) >= 10, r.BytesPerSecond() > 0)
+	// Output: fill true true
+}
+
+func ExampleCompare() {
+	before := profile.Results{{Name: "blur", Samples: []float64{100, 101, 102, 103, 104}}}
+	after := profile.Results{{Name: "blur", Samples: []float64{90, 91, 92, 93, 94}}}
+	if err := profile.Compare(before, after).WriteMarkdown(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// | benchmark | old | new | change | p |
+	// |---|---:|---:|---:|---:|
+	// | blur | 102 ns | 92.0 ns | -9.80 % | 0.008 |
 }

@@ -32,7 +32,7 @@ func fma32(t kernel.Thread, steps int, a float32, out []float32) {
 	}
 	for range steps {
 		for i := range x {
-			x[i] = kernel.FMA(x[i], a, a)
+			x[i] = x[i]*a + a
 		}
 	}
 	sum := float32(0)
@@ -54,7 +54,7 @@ func fma64(t kernel.Thread, steps int, a float64, out []float64) {
 	}
 	for range steps {
 		for i := range x {
-			x[i] = kernel.FMA(x[i], a, a)
+			x[i] = x[i]*a + a
 		}
 	}
 	sum := float64(0)
@@ -64,4 +64,20 @@ func fma64(t kernel.Thread, steps int, a float64, out []float64) {
 	if sum == a {
 		out[0] = sum
 	}
+}
+
+// clockRate measures the clock of a multiprocessor: at[0] is cycles, and at[1] the
+// nanoseconds that they took, at least the given number.
+//
+//quern:kernel
+func clockRate(t kernel.Thread, nanoseconds int64, at []int64) {
+	if t.Global() > 0 {
+		return
+	}
+	begin, cycles := kernel.GlobalTimer(), kernel.Clock()
+	now := begin
+	for now-begin < nanoseconds {
+		now = kernel.GlobalTimer()
+	}
+	at[0], at[1] = kernel.Clock()-cycles, now-begin
 }

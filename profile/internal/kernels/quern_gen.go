@@ -5,7 +5,6 @@ package kernels
 import (
 	_ "embed"
 
-	"math"
 	"quern.dev/gpu"
 	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
@@ -18,21 +17,23 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/profile/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "315a62a353d46c56d1b35437eecb15ebc5d3ff662767371277407894c705c676",
+	Sum:     "dd820ee0dd17d8cc258565d5143999fedb36edc445d2b286b0810aac3cbdf246",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 type (
-	quern_gen_is_stale__run_go_generate__spin  func(t kernel.Thread, ticks int64)
-	quern_gen_is_stale__run_go_generate__fma32 func(t kernel.Thread, steps int, a float32, out []float32)
-	quern_gen_is_stale__run_go_generate__fma64 func(t kernel.Thread, steps int, a float64, out []float64)
+	quern_gen_is_stale__run_go_generate__spin      func(t kernel.Thread, ticks int64)
+	quern_gen_is_stale__run_go_generate__fma32     func(t kernel.Thread, steps int, a float32, out []float32)
+	quern_gen_is_stale__run_go_generate__fma64     func(t kernel.Thread, steps int, a float64, out []float64)
+	quern_gen_is_stale__run_go_generate__clockRate func(t kernel.Thread, nanoseconds int64, at []int64)
 )
 
 var (
-	quern_spin  quern_gen_is_stale__run_go_generate__spin  = spin
-	quern_fma32 quern_gen_is_stale__run_go_generate__fma32 = fma32
-	quern_fma64 quern_gen_is_stale__run_go_generate__fma64 = fma64
+	quern_spin      quern_gen_is_stale__run_go_generate__spin      = spin
+	quern_fma32     quern_gen_is_stale__run_go_generate__fma32     = fma32
+	quern_fma64     quern_gen_is_stale__run_go_generate__fma64     = fma64
+	quern_clockRate quern_gen_is_stale__run_go_generate__clockRate = clockRate
 )
 
 var quernSpin = gpu.NewKernel(compiled.Kernel{
@@ -131,6 +132,42 @@ func LaunchFma64(s *gpu.Stream, g gpu.Grid, steps int, a float64, out *gpu.Buffe
 	return l.End()
 }
 
+var quernClockRate = gpu.NewKernel(compiled.Kernel{
+	Name: "clockRate", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:73",
+	Params: []compiled.Param{
+		{Name: "nanoseconds", Kind: compiled.Scalar, Type: "int64", Size: 8},
+		{Name: "at", Kind: compiled.Slice, Type: "int64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []compiled.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2, 10, 1, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}, Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 9},
+		}},
+		{Name: "wide", Sites: []compiled.Site{
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 9},
+		}},
+	},
+	Host:  quernHostClockRate,
+	Plain: quernPlainClockRate,
+})
+
+// LaunchClockRate runs clockRate on the grid g.
+//
+// clockRate measures the clock of a multiprocessor: at[0] is cycles, and at[1] the
+// nanoseconds that they took, at least the given number.
+func LaunchClockRate(s *gpu.Stream, g gpu.Grid, nanoseconds int64, at *gpu.Buffer[int64]) error {
+	l, err := quernClockRate.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, nanoseconds)
+	gpu.SliceArg(l, at)
+	return l.End()
+}
+
 func quernPlainSpin(r *host.Run) {
 	v0 := host.Value[int64](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_spin(t, v0) })
@@ -171,7 +208,7 @@ func quernRow1Spin(r *host.Run, ticks int64, dimX int) {
 	}
 }
 
-//line quern_gen.go:175:1
+//line quern_gen.go:212:1
 func quernPlainFma32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_fma32(t, v0, v1, v2) })
@@ -213,14 +250,14 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 //line kernels.go:33
 				r.Halt()
 			}
-			x_0 = kernel.FMA[float32](x_0, a, a)
-			x_1 = kernel.FMA[float32](x_1, a, a)
-			x_2 = kernel.FMA[float32](x_2, a, a)
-			x_3 = kernel.FMA[float32](x_3, a, a)
-			x_4 = kernel.FMA[float32](x_4, a, a)
-			x_5 = kernel.FMA[float32](x_5, a, a)
-			x_6 = kernel.FMA[float32](x_6, a, a)
-			x_7 = kernel.FMA[float32](x_7, a, a)
+			x_0 = x_0*a + a
+			x_1 = x_1*a + a
+			x_2 = x_2*a + a
+			x_3 = x_3*a + a
+			x_4 = x_4*a + a
+			x_5 = x_5*a + a
+			x_6 = x_6*a + a
+			x_7 = x_7*a + a
 		}
 //line kernels.go:38
 		var sum float32
@@ -240,7 +277,7 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 	}
 }
 
-//line quern_gen.go:244:1
+//line quern_gen.go:281:1
 func quernPlainFma64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_fma64(t, v0, v1, v2) })
@@ -282,14 +319,14 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 //line kernels.go:55
 				r.Halt()
 			}
-			x_0 = math.FMA(x_0, a, a)
-			x_1 = math.FMA(x_1, a, a)
-			x_2 = math.FMA(x_2, a, a)
-			x_3 = math.FMA(x_3, a, a)
-			x_4 = math.FMA(x_4, a, a)
-			x_5 = math.FMA(x_5, a, a)
-			x_6 = math.FMA(x_6, a, a)
-			x_7 = math.FMA(x_7, a, a)
+			x_0 = x_0*a + a
+			x_1 = x_1*a + a
+			x_2 = x_2*a + a
+			x_3 = x_3*a + a
+			x_4 = x_4*a + a
+			x_5 = x_5*a + a
+			x_6 = x_6*a + a
+			x_7 = x_7*a + a
 		}
 //line kernels.go:60
 		var sum float64
@@ -306,5 +343,111 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		if sum == a {
 			out[0] = sum
 		}
+	}
+}
+
+//line quern_gen.go:350:1
+func quernPlainClockRate(r *host.Run) {
+	v0, v1 := host.Value[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_clockRate(t, v0, v1) })
+}
+
+func quernHostClockRate(r *host.Run) {
+	nanoseconds := host.Value[int64](r, 0)
+	at := host.Slice[int64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		count := min(1-base, dimX)
+		same := 0 < len(at) && 1 < len(at)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ClockRate(r, base, nanoseconds, at, dimX, count, same)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, dimX, count int, same bool) {
+	if base >= -1<<61 && base <= 1<<61 {
+		if count <= 0 {
+			return
+		}
+		if same {
+			for range count {
+//line kernels.go:77
+				now := kernel.GlobalTimer()
+				t2 := now
+//line kernels.go:77
+				now2 := kernel.Clock()
+				t4 := now2
+				begin := t2
+				cycles := t4
+//line kernels.go:78
+				now3 := begin
+				for now3-begin < nanoseconds {
+					if r.Halted() {
+//line kernels.go:79
+						r.Halt()
+					}
+//line kernels.go:80
+					now4 := kernel.GlobalTimer()
+					now3 = now4
+				}
+//line kernels.go:82
+				_ = at[0]
+//line kernels.go:82
+				_ = at[1]
+//line kernels.go:82
+				now5 := kernel.Clock()
+				t9 := now5 - cycles
+				t10 := now3 - begin
+				at[0] = t9
+				at[1] = t10
+			}
+			return
+		}
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels.go:74
+		if base+threadX > 0 {
+			continue
+		}
+		now := kernel.GlobalTimer()
+		t2 := now
+//line kernels.go:77
+		now2 := kernel.Clock()
+		t4 := now2
+		begin := t2
+		cycles := t4
+//line kernels.go:78
+		now3 := begin
+		for now3-begin < nanoseconds {
+			if r.Halted() {
+//line kernels.go:79
+				r.Halt()
+			}
+//line kernels.go:80
+			now4 := kernel.GlobalTimer()
+			now3 = now4
+		}
+//line kernels.go:82
+		_ = at[0]
+//line kernels.go:82
+		_ = at[1]
+//line kernels.go:82
+		now5 := kernel.Clock()
+		t9 := now5 - cycles
+		t10 := now3 - begin
+//line kernels.go:82
+		at[0] = t9
+//line kernels.go:82
+		at[1] = t10
 	}
 }
