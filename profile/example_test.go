@@ -122,3 +122,20 @@ func ExampleCompare() {
 	// |---|---:|---:|---:|---:|
 	// | blur | 102 ns | 92.0 ns | -9.80 % | 0.008 |
 }
+
+func ExampleOccupancyFor() {
+	table, err := profile.OccupancyFor("sm_90", profile.KernelResources{Registers: 40, Shared: 20 << 10})
+	if err != nil {
+		log.Fatal(err)
+	}
+	table.Rows = []profile.OccupancyRow{table.Rows[3], table.Rows[7], table.Rows[15]}
+	if err := table.WriteMarkdown(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// | block | blocks | threads | occupancy | limit |
+	// |---|---:|---:|---:|---:|
+	// | 128 | 10 | 1280 | 62.5 % | shared memory |
+	// | 256 | 6 | 1536 | 75.0 % | registers |
+	// | 512 | 3 | 1536 | 75.0 % | registers |
+}
