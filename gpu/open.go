@@ -153,6 +153,9 @@ func Open(config Config) (*Device, error) {
 			if !c.selects(candidate) {
 				continue
 			}
+			if r := trace.Active(); r != nil && b.name == CUDA && candidate.Err == nil {
+				r.UseCUDA() // CUPTI starts best before there are contexts
+			}
 			drv, err := open(candidate)
 			if err != nil {
 				passed = append(passed, fmt.Sprintf("%s: %v", candidate.ID, err))

@@ -201,6 +201,57 @@ func TestOverheadOfARecording(t *testing.T) {
 	}
 }
 
+// TestARecordingStartsBesideARunningKernel: actors are kernels that run for long.
+func TestARecordingStartsBesideARunningKernel(t *testing.T) {
+	d := openCUDA(t)
+	s := d.DefaultStream()
+	launch := spinning(t, s, 10*time.Microsecond)
+	other, err := d.NewStream(context.Background(), gpu.Detached())
+	check(t, err)
+	defer other.Close()
+	const long = 6e9 // cycles, about 3 s
+	check(t, kernels.LaunchSpin(other, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), long))
+	begin := time.Now()
+	r, err := profile.Start(profile.Config{})
+	check(t, err)
+	check(t, launch())
+	check(t, s.Synchronize(context.Background()))
+	took := time.Since(begin)
+	check(t, r.Stop())
+	stopped := time.Since(begin) - took
+	kernelsSeen := 0
+	for e := range r.Events() {
+		if e.OnDevice && e.Kind == profile.Kernel {
+			kernelsSeen++
+		}
+	}
+	t.Logf("start, launch and wait took %v, stop %v; %d kernels; %s", took, stopped, kernelsSeen, r.Source())
+	if took > 2*time.Second || stopped > 2*time.Second {
+		t.Errorf("the recording waited for a kernel: %v to start, %v to stop", took, stopped)
+	}
+}
+
+func TestABenchmarkAgreesWithItsKernel(t *testing.T) {
+	d := openCUDA(t)
+	s := d.DefaultStream()
+	m, err := profile.Measure(t.Context(), s)
+	check(t, err)
+	t.Logf("copy %.0f GB/s, float32 %.1f TFLOP/s, float64 %.1f TFLOP/s", m.CopyBandwidth/1e9, m.Flops32/1e12, m.Flops64/1e12)
+	for _, want := range []time.Duration{5 * time.Microsecond, 100 * time.Microsecond} {
+		launch := spinning(t, s, want)
+		r, err := profile.Benchmark(t.Context(), s, profile.BenchmarkConfig{Name: want.String()}, func(*gpu.Stream) error { return launch() })
+		check(t, err)
+		t.Logf("%v, throttled %d", r, r.Throttled)
+		if off := math.Abs(r.Median - float64(want)); off > 0.1*float64(want)+2000 {
+			t.Errorf("%v is measured as %v ns", want, r.Median)
+		}
+	}
+	_, err = profile.Benchmark(t.Context(), s, profile.BenchmarkConfig{Waits: true, MinTime: time.Millisecond, MaxTime: 100 * time.Millisecond}, func(s *gpu.Stream) error {
+		return s.Synchronize(context.Background())
+	})
+	check(t, err)
+}
+
 func TestGraphsHaveTheirKernels(t *testing.T) {
 	d := openCUDA(t)
 	s := d.DefaultStream()

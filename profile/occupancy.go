@@ -134,20 +134,24 @@ func OccupancyFor(architecture string, r KernelResources) (OccupancyTable, error
 
 func nameOf(i *driver.Info) string { return fmt.Sprintf("sm_%d%d", i.Major, i.Minor) }
 
-// title describes the table.
+// title names the table.
 func (t *OccupancyTable) title() string {
-	name := "occupancy"
 	if t.Kernel != "" {
-		name += " of " + t.Kernel
+		return "Occupancy of " + t.Kernel + " on " + t.Architecture
 	}
-	name += " on " + t.Architecture
-	if t.Resources.Registers > 0 {
-		name += fmt.Sprintf(", %d registers per thread", t.Resources.Registers)
+	return "Occupancy on " + t.Architecture
+}
+
+// describe lists the resources that are known.
+func (r KernelResources) describe() string {
+	var parts []string
+	if r.Registers > 0 {
+		parts = append(parts, fmt.Sprintf("%d registers per thread", r.Registers))
 	}
-	if t.Resources.Shared > 0 {
-		name += fmt.Sprintf(", %d bytes of shared memory per block", t.Resources.Shared)
+	if r.Shared > 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes of shared memory per block", r.Shared))
 	}
-	return name
+	return strings.Join(parts, ", ")
 }
 
 // WriteMarkdown writes a table.

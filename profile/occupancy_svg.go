@@ -55,7 +55,11 @@ func (t *OccupancyTable) WriteSVG(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, `<line class="axis" x1="%d" x2="%d" y1="%d" y2="%d"/>`+"\n", plotLeft, plotWidth-plotRight, plotHeight-plotBottom, plotHeight-plotBottom)
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">threads per block</text>`+"\n", plotLeft+int(width/2), plotHeight-10)
+	axis := "threads per block"
+	if r := t.Resources.describe(); r != "" {
+		axis += " (" + r + ")"
+	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", plotLeft+int(width/2), plotHeight-10, axis)
 	x := plotLeft
 	for i, name := range limitNames {
 		if !slices.ContainsFunc(t.Rows, func(r OccupancyRow) bool { return r.Limit == name }) {
