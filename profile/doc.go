@@ -31,6 +31,12 @@
 // that goroutines have waited for the device. Its innermost frame is the kernel or the copy,
 // and the frames above it are those of the Go code that launched it.
 //
+// # Kernels
+//
+// [Benchmark] measures a kernel by nvbench's method, [Measure] the limits of a device to
+// compare it with, and [Compare] tests whether two measurements differ. [Occupancy] and
+// [OccupancyFor] list and plot how many threads are resident for each block size.
+//
 // # Sources
 //
 // On an NVIDIA GPU the times come from CUPTI, which is part of the CUDA toolkit
