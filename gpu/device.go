@@ -47,13 +47,13 @@ type Device struct {
 
 	managed managedTotal
 
-	timer  atomic.Pointer[timer] // of recordings without CUPTI
-	timing sync.Mutex            // guards changes of timer
-	number atomic.Int64          // of the last stream
-
 	kernels    sync.Map                 // *Kernel -> *loadedKernel
 	loaded     map[uint32]*loadedKernel // by ID, guarded by mu
 	lastLoaded uint32                   // the ID that was last assigned
+
+	timer      atomic.Pointer[timer] // of recordings without CUPTI
+	timing     sync.Mutex            // guards changes of timer
+	lastStream atomic.Int64          // the number that was last assigned
 }
 
 // Attributes are the limits and properties of a device.
@@ -103,6 +103,7 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		return nil, errors.Join(err, driverError("close "+id, drv.Close()))
 	}
 	d.def = s
+	d.prepareTimer()
 	return d, nil
 }
 

@@ -59,10 +59,10 @@ type Kernel struct {
 	first   int // first variant that launches may use; see VariantVariable
 	base    int // first of these that has one thread per thread of the kernel
 
-	label atomic.Pointer[trace.Label] // for recordings; nil before the first
-
 	mu     sync.Mutex
 	places map[*loadedKernel]struct{}
+
+	label atomic.Pointer[trace.Label] // for recordings; nil before the first
 }
 
 // kernelInfo describes a kernel.

@@ -29,8 +29,6 @@ type Stream struct {
 	drv   driver.Stream
 	lease lease.Lease
 
-	track trace.Track // in recordings
-
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of being done
 	drained chan struct{}           // closed when the stream is closed and its work is done
 
@@ -43,6 +41,8 @@ type Stream struct {
 	failed   atomic.Pointer[error] // error of a called function, until a wait returns it
 	called   atomic.Int64          // number of functions that have returned
 	callers  goroutines.Set        // goroutines that run functions of the stream
+
+	track trace.Track // in recordings
 }
 
 // NewStream makes a stream. The caller closes it.
@@ -92,7 +92,7 @@ func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Strea
 
 // streamName returns the name of the next stream in recordings.
 func (d *Device) streamName() string {
-	if n := d.number.Add(1); n > 1 {
+	if n := d.lastStream.Add(1); n > 1 {
 		return "stream " + strconv.FormatInt(n-1, 10)
 	}
 	return "default stream"

@@ -31,13 +31,12 @@ const (
 
 var operations = sync.Pool{New: func() any { return new(operation) }}
 
-// trace begins an operation, if operations are recorded.
+// trace begins an operation, if operations are recorded. Without a recording it is one load.
 func (s *Stream) trace(kind trace.Kind, bytes int64) *operation {
-	r := trace.Active()
-	if r == nil {
+	if trace.Active() == nil {
 		return nil
 	}
-	return s.begin(r, kind, trace.LabelOf(kind), bytes)
+	return s.begin(kind, trace.LabelOf(kind), bytes)
 }
 
 // hostCopyKind returns the kind of copies from or to the host.
@@ -50,11 +49,15 @@ func hostCopyKind(in bool) trace.Kind {
 
 // traceLaunch begins a launch of k, or of the graph that k stands for.
 func (s *Stream) traceLaunch(kind trace.Kind, k *Kernel) *operation {
-	r := trace.Active()
-	if r == nil {
+	if trace.Active() == nil {
 		return nil
 	}
-	return s.begin(r, kind, k.traceLabel(), 0)
+	return s.beginLaunch(kind, k)
+}
+
+//go:noinline
+func (s *Stream) beginLaunch(kind trace.Kind, k *Kernel) *operation {
+	return s.begin(kind, k.traceLabel(), 0)
 }
 
 // traceWait begins a wait. Devices that work in the caller have no work to wait for.
@@ -66,7 +69,11 @@ func (s *Stream) traceWait() *operation {
 }
 
 //go:noinline
-func (s *Stream) begin(r *trace.Recorder, kind trace.Kind, label *trace.Label, bytes int64) *operation {
+func (s *Stream) begin(kind trace.Kind, label *trace.Label, bytes int64) *operation {
+	r := trace.Active()
+	if r == nil { // the recording has just ended
+		return nil
+	}
 	o := operations.Get().(*operation)
 	o.stream, o.clock, o.events = s, noClock, nil
 	switch {

@@ -182,6 +182,30 @@ func TestWithoutCUPTITheReasonIsKept(t *testing.T) {
 	}
 }
 
+func TestARecordingFromTheBeginningOfADevice(t *testing.T) {
+	withoutCUPTI(t)
+	k := NewKernel(saxpyInfo)
+	list, _ := recordTrace(t, func() {
+		d := openFake(t, fakecuda.New(1))
+		d.AddPersistent(idle{}) // from now on, streams are not made for recordings
+		s := d.DefaultStream()
+		x, y := upload(t, s, ramp(64)...), upload(t, s, ramp(64)...)
+		do(t, launchSaxpy(k, s, Linear(64), 1, 64, x, y))
+		do(t, s.Synchronize(context.Background()))
+		closeAll(t, x, y)
+		d.RemovePersistent(idle{})
+	})
+	if n := len(find(list, trace.Launch, true)); n != 1 {
+		t.Errorf("%d kernels, want 1", n)
+	}
+}
+
+// idle is the owner of persistent kernels that do not run.
+type idle struct{}
+
+func (idle) Quiesce(Operation) error { return nil }
+func (idle) Resume() error           { return nil }
+
 func TestAGraphIsRecordedUnderItsName(t *testing.T) {
 	withoutCUPTI(t)
 	k := NewKernel(saxpyInfo)

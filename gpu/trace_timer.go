@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,19 @@ type timerBase struct {
 	event driver.Event
 	at    int64 // on the host's clock
 	users int
+}
+
+var errPersistent = errors.New("persistent kernels run")
+
+// prepareTimer makes the timer of a new device if it will be needed, before there are
+// persistent kernels.
+func (d *Device) prepareTimer() {
+	if r := trace.Active(); r != nil && d.async && !r.UseCUDA() {
+		t := d.timerFor(r)
+		t.mu.Lock()
+		_ = t.rebase() // the first operation tries again
+		t.mu.Unlock()
+	}
 }
 
 // timedWork is an operation between two events.
@@ -164,6 +178,10 @@ func (t *timer) rebase() error {
 		return nil
 	}
 	if t.stream == nil {
+		// Making a stream may wait for persistent kernels, whose owner may be the caller.
+		if t.dev.able.persistent.HasPersistent() {
+			return errPersistent
+		}
 		s, err := t.dev.drv.NewStream(0)
 		if err != nil {
 			return err
