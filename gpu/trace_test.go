@@ -110,8 +110,10 @@ func TestOperationsAreRecorded(t *testing.T) {
 			t.Errorf("%d waits", len(waits))
 		}
 	}
-	everyDevice(t, run)
-	t.Run("fake cuda", func(t *testing.T) { run(t, openFake(t, fakecuda.New(1))) })
+	everyDevice(t, func(t *testing.T, d *Device) {
+		run(t, d)
+		run(t, d) // without CUPTI, with a timer for another recording
+	})
 }
 
 func TestKernelsHaveTheirPosition(t *testing.T) {
