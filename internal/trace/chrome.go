@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Chrome writes events in Chrome's trace-event format, as a JSON array. Perfetto and
@@ -70,7 +71,12 @@ func (c *Chrome) text(key, v string) {
 // time appends nanoseconds as microseconds.
 func (c *Chrome) time(key string, ns int64) {
 	c.key(key)
-	c.line = strconv.AppendFloat(c.line, float64(ns)/1000, 'f', 3, 64)
+	if ns < 0 {
+		c.line = append(c.line, '-')
+		ns = -ns
+	}
+	c.line = strconv.AppendInt(c.line, ns/1000, 10)
+	c.line = append(c.line, '.', byte('0'+ns/100%10), byte('0'+ns/10%10), byte('0'+ns%10))
 }
 
 // key appends a key; after an opening brace there is no comma.
@@ -256,6 +262,9 @@ func (c *Chrome) Close() error {
 func appendJSON(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
+	if plain(s) {
+		return append(append(b, s...), '"')
+	}
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
@@ -263,8 +272,18 @@ func appendJSON(b []byte, s string) []byte {
 		case r < ' ':
 			b = append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
 		default:
-			b = append(b, string(r)...)
+			b = utf8.AppendRune(b, r)
 		}
 	}
 	return append(b, '"')
+}
+
+// plain reports whether s is ASCII without characters that JSON escapes.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -222,13 +222,31 @@ func (r *Recorder) pass(final bool) {
 	}
 	r.mu.Lock()
 	r.settle(final)
+	r.mu.Unlock()
+	r.deliver()
+}
+
+// deliver passes the events so far to the sinks. The caller holds r.round.
+func (r *Recorder) deliver() {
+	r.mu.Lock()
 	list := r.events
 	r.events, r.spare = r.spare[:0], list
 	r.mu.Unlock()
-	if len(list) > 0 {
-		for _, s := range r.sinks {
-			s.Events(list)
-		}
+	if len(list) == 0 {
+		return
+	}
+	for _, s := range r.sinks {
+		s.Events(list)
+	}
+}
+
+// makeRoom delivers events if there is little room for more. The caller holds r.round.
+func (r *Recorder) makeRoom() {
+	r.mu.Lock()
+	full := len(r.events) > eventRoom/2
+	r.mu.Unlock()
+	if full {
+		r.deliver()
 	}
 }
 
@@ -499,6 +517,7 @@ func (r *Recorder) relate(late []cupti.Record) {
 func (r *Recorder) record(c *cupti.Record, offset int64, retry bool) {
 	if c.Kind == cupti.External {
 		r.calls[c.Correlation%marksRoom] = call{c.Correlation, c.External}
+		r.makeRoom()
 		return
 	}
 	if c.Start == 0 || c.End < c.Start { // it has not ended

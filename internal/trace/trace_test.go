@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"quern.dev/internal/cupti"
+	"quern.dev/internal/cupti/fakecupti"
 )
 
 var (
@@ -205,6 +208,35 @@ func TestARecordingSaysWhatItLost(t *testing.T) {
 	var b bytes.Buffer
 	if err := m.WriteTrace(&b); err != nil || !strings.Contains(b.String(), "events were lost") {
 		t.Errorf("the trace does not say what was lost: %v", err)
+	}
+}
+
+func TestManyRecordsAtOnceAreNotLost(t *testing.T) {
+	lib := &fakecupti.Library{}
+	t.Cleanup(SetLibrary(func() (cupti.Library, error) { return lib, nil }))
+	const n = 150_000
+	m := record(t, 1<<18, func(r *Recorder) {
+		if !r.UseCUDA() {
+			t.Fatal("CUPTI is not used")
+		}
+		r.round.Lock() // until all records are there
+		o := r.Begin(Graph, &Label{Name: "graph"}, stream, 0)
+		for i := range n {
+			lib.External(o.id, uint32(i))
+			lib.Kernel("node", uint32(i), 7, 1000, 2000)
+		}
+		o.End(false)
+		r.round.Unlock()
+		r.Flush()
+	})
+	kernels := 0
+	for _, e := range m.All() {
+		if e.OnDevice && e.Kind == Launch && e.Label.Name == "node" && e.Op > 0 && e.Stack > 0 && e.Track == stream {
+			kernels++
+		}
+	}
+	if kernels != n || m.Lost() != 0 {
+		t.Errorf("%d kernels, want %d; %d lost", kernels, n, m.Lost())
 	}
 }
 
