@@ -84,18 +84,16 @@ func flopsGrid(d *gpu.Device) (g gpu.Grid, threads int64) {
 // measureFlops finds a number of steps that takes long enough, and measures it.
 func measureFlops(ctx context.Context, s *gpu.Stream, launch func(g gpu.Grid, steps int) error) (float64, error) {
 	g, threads := flopsGrid(s.Device())
-	for steps := 64; ; steps *= 4 {
+	for steps := 4; ; steps *= 4 {
 		c := measureConfig
 		c.Flops = threads * int64(steps) * kernels.Operations
 		c.MinTime, c.MaxTime = 1, 1
-		if c.Name = "warm-up"; steps > 64 {
-			c.Warmup = 1
-		}
+		c.Warmup = 1
 		r, err := benchmark(ctx, s, c, func(*gpu.Stream) error { return launch(g, steps) })
 		if err != nil {
 			return 0, err
 		}
-		if r.Median < float64(2*time.Millisecond) && steps < 1<<20 {
+		if r.Median < float64(2*time.Millisecond) && steps < 1<<16 {
 			continue
 		}
 		c.MinTime, c.MaxTime = measureConfig.MinTime, measureConfig.MaxTime

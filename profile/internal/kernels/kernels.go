@@ -18,9 +18,12 @@ func spin(t kernel.Thread, ticks int64) {
 // the latency of each other.
 const chains = 8
 
+// rounds is how often a step continues the chains, so that loops take little of the time.
+const rounds = 16
+
 // Operations is the number of floating-point operations of a thread of fma32 and fma64 in one
 // step.
-const Operations = 2 * chains
+const Operations = 2 * chains * rounds
 
 // fma32 computes steps of multiplications and additions in registers.
 //
@@ -28,11 +31,13 @@ const Operations = 2 * chains
 func fma32(t kernel.Thread, steps int, a float32, out []float32) {
 	var x [chains]float32
 	for i := range x {
-		x[i] = float32(i)
+		x[i] = float32(t.ThreadIdx.X + i) // so that each thread computes
 	}
 	for range steps {
-		for i := range x {
-			x[i] = x[i]*a + a
+		for range rounds {
+			for i := range x {
+				x[i] = x[i]*a + a
+			}
 		}
 	}
 	sum := float32(0)
@@ -50,11 +55,13 @@ func fma32(t kernel.Thread, steps int, a float32, out []float32) {
 func fma64(t kernel.Thread, steps int, a float64, out []float64) {
 	var x [chains]float64
 	for i := range x {
-		x[i] = float64(i)
+		x[i] = float64(t.ThreadIdx.X + i)
 	}
 	for range steps {
-		for i := range x {
-			x[i] = x[i]*a + a
+		for range rounds {
+			for i := range x {
+				x[i] = x[i]*a + a
+			}
 		}
 	}
 	sum := float64(0)

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = &compiled.Code{
 	Package: "quern.dev/profile/internal/kernels",
 	Archive: quern_gen_zip,
-	Sum:     "dd820ee0dd17d8cc258565d5143999fedb36edc445d2b286b0810aac3cbdf246",
+	Sum:     "0514d655f09be7c38f6a4733cf38e14fd71bd1fbc7ce51c28f4e5a9573627b42",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -63,7 +63,7 @@ func LaunchSpin(s *gpu.Stream, g gpu.Grid, ticks int64) error {
 }
 
 var quernFma32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fma32", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:28",
+	Name: "fma32", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:31",
 	Params: []compiled.Param{
 		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
@@ -73,10 +73,10 @@ var quernFma32 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 43, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 48, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 43, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 48, Col: 3},
 		}},
 	},
 	Host:  quernHostFma32,
@@ -98,7 +98,7 @@ func LaunchFma32(s *gpu.Stream, g gpu.Grid, steps int, a float32, out *gpu.Buffe
 }
 
 var quernFma64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fma64", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:50",
+	Name: "fma64", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:55",
 	Params: []compiled.Param{
 		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
 		{Name: "a", Kind: compiled.Scalar, Type: "float64", Size: 8},
@@ -108,10 +108,10 @@ var quernFma64 = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 65, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 72, Col: 3},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 65, Col: 3},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 72, Col: 3},
 		}},
 	},
 	Host:  quernHostFma64,
@@ -133,7 +133,7 @@ func LaunchFma64(s *gpu.Stream, g gpu.Grid, steps int, a float64, out *gpu.Buffe
 }
 
 var quernClockRate = gpu.NewKernel(compiled.Kernel{
-	Name: "clockRate", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:73",
+	Name: "clockRate", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:80",
 	Params: []compiled.Param{
 		{Name: "nanoseconds", Kind: compiled.Scalar, Type: "int64", Size: 8},
 		{Name: "at", Kind: compiled.Slice, Type: "int64", Size: 8},
@@ -142,12 +142,12 @@ var quernClockRate = gpu.NewKernel(compiled.Kernel{
 	Variants: []compiled.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 9},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 9},
 		}},
 		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 82, Col: 9},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 2},
+			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 9},
 		}},
 	},
 	Host:  quernHostClockRate,
@@ -235,33 +235,37 @@ func quernHostFma32(r *host.Run) {
 func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:31
-		var x_0 float32
-		var x_1 float32 = 1
-		var x_2 float32 = 2
-		var x_3 float32 = 3
-		var x_4 float32 = 4
-		var x_5 float32 = 5
-		var x_6 float32 = 6
-		var x_7 float32 = 7
-//line kernels.go:33
+//line kernels.go:34
+		x_0 := float32(threadX)
+		x_1 := float32(threadX + 1)
+		x_2 := float32(threadX + 2)
+		x_3 := float32(threadX + 3)
+		x_4 := float32(threadX + 4)
+		x_5 := float32(threadX + 5)
+		x_6 := float32(threadX + 6)
+		x_7 := float32(threadX + 7)
+//line kernels.go:36
 		for i := 0; i < steps; i++ {
 			if r.Halted() {
-//line kernels.go:33
+//line kernels.go:36
 				r.Halt()
 			}
-			x_0 = x_0*a + a
-			x_1 = x_1*a + a
-			x_2 = x_2*a + a
-			x_3 = x_3*a + a
-			x_4 = x_4*a + a
-			x_5 = x_5*a + a
-			x_6 = x_6*a + a
-			x_7 = x_7*a + a
+//line kernels.go:37
+			for i2 := 0; i2 < 16; i2++ {
+//line kernels.go:39
+				x_0 = x_0*a + a
+				x_1 = x_1*a + a
+				x_2 = x_2*a + a
+				x_3 = x_3*a + a
+				x_4 = x_4*a + a
+				x_5 = x_5*a + a
+				x_6 = x_6*a + a
+				x_7 = x_7*a + a
+			}
 		}
-//line kernels.go:38
+//line kernels.go:43
 		var sum float32
-//line kernels.go:40
+//line kernels.go:45
 		sum += x_0
 		sum += x_1
 		sum += x_2
@@ -270,14 +274,14 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		sum += x_5
 		sum += x_6
 		sum += x_7
-//line kernels.go:42
+//line kernels.go:47
 		if sum == a {
 			out[0] = sum
 		}
 	}
 }
 
-//line quern_gen.go:281:1
+//line quern_gen.go:285:1
 func quernPlainFma64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_fma64(t, v0, v1, v2) })
@@ -304,33 +308,37 @@ func quernHostFma64(r *host.Run) {
 func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:53
-		var x_0 float64
-		var x_1 float64 = 1
-		var x_2 float64 = 2
-		var x_3 float64 = 3
-		var x_4 float64 = 4
-		var x_5 float64 = 5
-		var x_6 float64 = 6
-		var x_7 float64 = 7
-//line kernels.go:55
+//line kernels.go:58
+		x_0 := float64(threadX)
+		x_1 := float64(threadX + 1)
+		x_2 := float64(threadX + 2)
+		x_3 := float64(threadX + 3)
+		x_4 := float64(threadX + 4)
+		x_5 := float64(threadX + 5)
+		x_6 := float64(threadX + 6)
+		x_7 := float64(threadX + 7)
+//line kernels.go:60
 		for i := 0; i < steps; i++ {
 			if r.Halted() {
-//line kernels.go:55
+//line kernels.go:60
 				r.Halt()
 			}
-			x_0 = x_0*a + a
-			x_1 = x_1*a + a
-			x_2 = x_2*a + a
-			x_3 = x_3*a + a
-			x_4 = x_4*a + a
-			x_5 = x_5*a + a
-			x_6 = x_6*a + a
-			x_7 = x_7*a + a
+//line kernels.go:61
+			for i2 := 0; i2 < 16; i2++ {
+//line kernels.go:63
+				x_0 = x_0*a + a
+				x_1 = x_1*a + a
+				x_2 = x_2*a + a
+				x_3 = x_3*a + a
+				x_4 = x_4*a + a
+				x_5 = x_5*a + a
+				x_6 = x_6*a + a
+				x_7 = x_7*a + a
+			}
 		}
-//line kernels.go:60
+//line kernels.go:67
 		var sum float64
-//line kernels.go:62
+//line kernels.go:69
 		sum += x_0
 		sum += x_1
 		sum += x_2
@@ -339,14 +347,14 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		sum += x_5
 		sum += x_6
 		sum += x_7
-//line kernels.go:64
+//line kernels.go:71
 		if sum == a {
 			out[0] = sum
 		}
 	}
 }
 
-//line quern_gen.go:350:1
+//line quern_gen.go:358:1
 func quernPlainClockRate(r *host.Run) {
 	v0, v1 := host.Value[int64](r, 0), host.Slice[int64](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_clockRate(t, v0, v1) })
@@ -380,30 +388,30 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 		}
 		if same {
 			for range count {
-//line kernels.go:77
+//line kernels.go:84
 				now := kernel.GlobalTimer()
 				t2 := now
-//line kernels.go:77
+//line kernels.go:84
 				now2 := kernel.Clock()
 				t4 := now2
 				begin := t2
 				cycles := t4
-//line kernels.go:78
+//line kernels.go:85
 				now3 := begin
 				for now3-begin < nanoseconds {
 					if r.Halted() {
-//line kernels.go:79
+//line kernels.go:86
 						r.Halt()
 					}
-//line kernels.go:80
+//line kernels.go:87
 					now4 := kernel.GlobalTimer()
 					now3 = now4
 				}
-//line kernels.go:82
+//line kernels.go:89
 				_ = at[0]
-//line kernels.go:82
+//line kernels.go:89
 				_ = at[1]
-//line kernels.go:82
+//line kernels.go:89
 				now5 := kernel.Clock()
 				t9 := now5 - cycles
 				t10 := now3 - begin
@@ -415,39 +423,39 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:74
+//line kernels.go:81
 		if base+threadX > 0 {
 			continue
 		}
 		now := kernel.GlobalTimer()
 		t2 := now
-//line kernels.go:77
+//line kernels.go:84
 		now2 := kernel.Clock()
 		t4 := now2
 		begin := t2
 		cycles := t4
-//line kernels.go:78
+//line kernels.go:85
 		now3 := begin
 		for now3-begin < nanoseconds {
 			if r.Halted() {
-//line kernels.go:79
+//line kernels.go:86
 				r.Halt()
 			}
-//line kernels.go:80
+//line kernels.go:87
 			now4 := kernel.GlobalTimer()
 			now3 = now4
 		}
-//line kernels.go:82
+//line kernels.go:89
 		_ = at[0]
-//line kernels.go:82
+//line kernels.go:89
 		_ = at[1]
-//line kernels.go:82
+//line kernels.go:89
 		now5 := kernel.Clock()
 		t9 := now5 - cycles
 		t10 := now3 - begin
-//line kernels.go:82
+//line kernels.go:89
 		at[0] = t9
-//line kernels.go:82
+//line kernels.go:89
 		at[1] = t10
 	}
 }
