@@ -375,9 +375,9 @@ func (r *Recorder) device(id uint64, start, end int64, c *cupti.Record) bool {
 	e := Event{Kind: b.kind, OnDevice: true, Label: b.label, Track: b.track, Start: start, Duration: end - start,
 		Bytes: b.bytes, Stack: b.stack, Op: id, Section: b.section.name()}
 	if c != nil {
-		e.Grid, e.Block = c.Grid, c.Block
-		if b.kind == Graph || !describes(b.kind, c.Kind) {
-			e.Kind, e.Label, e.Bytes = kindOf(c), r.labelOf(c), int64(c.Bytes)
+		e.Grid, e.Block, e.Bytes = c.Grid, c.Block, int64(c.Bytes) // a copy may have several parts
+		if !describes(b.kind, c.Kind) {
+			e.Kind, e.Label = kindOf(c), r.labelOf(c)
 		}
 	}
 	if !r.put(e) {

@@ -240,6 +240,31 @@ func TestManyRecordsAtOnceAreNotLost(t *testing.T) {
 	}
 }
 
+func TestPartsOfACopyHaveTheirSizes(t *testing.T) {
+	lib := &fakecupti.Library{}
+	t.Cleanup(SetLibrary(func() (cupti.Library, error) { return lib, nil }))
+	m := record(t, 100, func(r *Recorder) {
+		r.UseCUDA()
+		o := r.Begin(CopyIn, LabelOf(CopyIn), stream, 300)
+		for i, n := range []uint64{100, 200} {
+			lib.External(o.id, uint32(i))
+			lib.Copy(1, n, uint32(i), 7, 1000, 2000)
+		}
+		o.End(false)
+	})
+	var bytes, whole int64
+	for _, e := range m.All() {
+		if e.OnDevice {
+			bytes += e.Bytes
+		} else if e.Kind == CopyIn {
+			whole += e.Bytes
+		}
+	}
+	if bytes != 300 || whole != 300 {
+		t.Errorf("%d bytes in parts, %d as a whole; want 300", bytes, whole)
+	}
+}
+
 func TestManyGoroutinesRecord(t *testing.T) {
 	m := record(t, 1<<16, func(r *Recorder) {
 		var group sync.WaitGroup
