@@ -173,12 +173,18 @@ func TestASectionCoversItsWorkOnTheDevice(t *testing.T) {
 		inner.End()
 		b := r.Begin(Launch, saxpy, stream, 0)
 		b.End(false)
+		last := r.BeginSection(stream, &Label{Name: "last"})
+		c := r.Begin(Launch, saxpy, stream, 0)
+		c.End(false)
+		last.End()
 		failed := r.Begin(Launch, saxpy, stream, 0)
 		failed.End(true)
 		outer.End()
 		r.Flush() // before the device has done the work
 		a.OnDevice(1000, 2000)
-		b.OnDevice(5000, 9000)
+		b.OnDevice(5000, 7000)
+		r.Flush() // the section waits for what is missing
+		c.OnDevice(7000, 9000)
 		r.Flush()
 	})
 	found := map[string][2]int64{}
