@@ -12,6 +12,7 @@ ignore (
 require (
 	github.com/ebitengine/purego v0.11.3
 	github.com/google/go-cmp v0.7.0
+	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
 	github.com/spf13/cobra v1.10.2
 	gonum.org/v1/gonum v0.17.0
 )

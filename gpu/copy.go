@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"quern.dev/internal/trace"
 )
 
 // Upload allocates a buffer and copies src to it. When it returns, src may be changed. The
@@ -111,7 +113,8 @@ func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
 	if c != nil {
 		return driverError("copy", c.copy(s, dst.at(), src.at(), n, dst.mem, src.mem))
 	}
-	return driverError("copy", s.drv.Copy(dst.at(), src.at(), n))
+	o := s.trace(trace.CopyWithin, n)
+	return driverError("copy", o.end(s.drv.Copy(dst.at(), src.at(), n)))
 }
 
 // Fill sets every element of b to v.
@@ -143,7 +146,8 @@ func fill[T any](doing string, s *Stream, b *Buffer[T], v T) error {
 	if c != nil {
 		return driverError(doing, c.fill(s, b.at(), pattern, int64(b.length), b.mem))
 	}
-	return driverError(doing, s.drv.Fill(b.at(), pattern, int64(b.length)))
+	o := s.trace(trace.Fill, b.bytes())
+	return driverError(doing, o.end(s.drv.Fill(b.at(), pattern, int64(b.length))))
 }
 
 // fillPattern is room for the bytes of an element.

@@ -10,6 +10,7 @@ import (
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/strided"
+	"quern.dev/internal/trace"
 )
 
 // Box is a part of a three-dimensional array: Depth planes of Height rows of Width
@@ -212,12 +213,17 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 // The copy is staged, unless the device reads the memory itself or the other side has
 // gaps.
 func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) error {
+	o := s.trace(trace.CopyIn, c.Width*c.Height*c.Depth)
+	return o.end(s.boxInTraced(o, c, fill))
+}
+
+func (s *Stream) boxInTraced(o *operation, c *driver.BoxCopy, fill func(chunk []byte, at int64)) error {
 	if m := findHost(c.Src.Go, 1); m != nil {
 		defer m.release()
 		return copyBox(s.drv, c)
 	}
 	if c.Dst.Dense(c.Width, c.Height, c.Depth) {
-		if staged, err := s.stageIn(c.Dst.Memory, c.Width*c.Height*c.Depth, fill); staged {
+		if staged, err := s.stageIn(o, c.Dst.Memory, c.Width*c.Height*c.Depth, fill); staged {
 			return err
 		}
 	}
@@ -226,12 +232,18 @@ func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) err
 
 // boxOut is boxIn in the other direction: take reads the bytes.
 func (s *Stream) boxOut(c *driver.BoxCopy, take func(chunk []byte, at int64)) error {
+	o := s.trace(trace.CopyOut, c.Width*c.Height*c.Depth)
+	o.waits()
+	return o.end(s.boxOutTraced(o, c, take))
+}
+
+func (s *Stream) boxOutTraced(o *operation, c *driver.BoxCopy, take func(chunk []byte, at int64)) error {
 	if m := findHost(c.Dst.Go, 1); m != nil {
 		defer m.release()
 		return copyBox(s.drv, c)
 	}
 	if c.Src.Dense(c.Width, c.Height, c.Depth) {
-		if staged, err := s.stageOut(c.Src.Memory, c.Width*c.Height*c.Depth, take); staged {
+		if staged, err := s.stageOut(o, c.Src.Memory, c.Width*c.Height*c.Depth, take); staged {
 			return err
 		}
 	}
@@ -270,7 +282,8 @@ func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box)
 	if record != nil {
 		return driverError(doing, record.copyBox(s, c, dst.mem, src.mem))
 	}
-	return driverError(doing, copyBox(s.drv, c))
+	o := s.trace(trace.CopyWithin, c.Width*c.Height*c.Depth)
+	return driverError(doing, o.end(copyBox(s.drv, c)))
 }
 
 // CopyInBoxAsync is [CopyInBox] from page-locked memory. It returns at once. The
@@ -315,7 +328,8 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 		c = newBoxCopy[T](inB, device, host)
 	}
 	c.Async = true
-	if err := copyBox(s.drv, c); err != nil {
+	o := s.trace(hostCopyKind(in), c.Width*c.Height*c.Depth)
+	if err := o.end(copyBox(s.drv, c)); err != nil {
 		return driverError(doing, err)
 	}
 	return driverError(doing, h.part.mem.host().used(s))

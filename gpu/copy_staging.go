@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/trace"
 )
 
 // Copies of Go memory are staged in page-locked memory: goroutines copy chunks
@@ -184,6 +185,11 @@ func (c *slot) bytes(n int64) []byte { return unsafe.Slice((*byte)(c.at), n) }
 // copyIn copies n > 0 bytes of Go memory in the order of the stream. When it returns,
 // src may be changed.
 func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
+	o := s.trace(trace.CopyIn, n)
+	return o.end(s.copyInTraced(o, dst, src, n))
+}
+
+func (s *Stream) copyInTraced(o *operation, dst driver.Memory, src unsafe.Pointer, n int64) error {
 	if s.dev.able.direct {
 		return s.drv.CopyIn(dst, src, n)
 	}
@@ -192,7 +198,7 @@ func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
 		return errors.Join(copyInAsync(s.drv, dst, src, n), s.drv.Synchronize(context.Background()))
 	}
 	from := unsafe.Slice((*byte)(src), n)
-	if staged, err := s.stageIn(dst, n, func(chunk []byte, at int64) { copy(chunk, from[at:]) }); staged {
+	if staged, err := s.stageIn(o, dst, n, func(chunk []byte, at int64) { copy(chunk, from[at:]) }); staged {
 		return err
 	}
 	return s.drv.CopyIn(dst, src, n)
@@ -200,12 +206,18 @@ func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
 
 // copyOut waits for the stream and copies n > 0 bytes to Go memory.
 func (s *Stream) copyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
+	o := s.trace(trace.CopyOut, n)
+	o.waits()
+	return o.end(s.copyOutTraced(o, dst, src, n))
+}
+
+func (s *Stream) copyOutTraced(o *operation, dst unsafe.Pointer, src driver.Memory, n int64) error {
 	if m := findHost(dst, n); m != nil {
 		defer m.release()
 		return s.drv.CopyOut(dst, src, n)
 	}
 	to := unsafe.Slice((*byte)(dst), n)
-	if staged, err := s.stageOut(src, n, func(chunk []byte, at int64) { copy(to[at:], chunk) }); staged {
+	if staged, err := s.stageOut(o, src, n, func(chunk []byte, at int64) { copy(to[at:], chunk) }); staged {
 		return err
 	}
 	return s.drv.CopyOut(dst, src, n)
@@ -214,13 +226,13 @@ func (s *Stream) copyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
 // stageIn copies n bytes to dst in the order of the stream. fill writes the bytes
 // that begin at offset at to a chunk; several goroutines call it. stageIn returns
 // when all chunks are filled. If staged is false, it has done nothing.
-func (s *Stream) stageIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) (staged bool, err error) {
+func (s *Stream) stageIn(o *operation, dst driver.Memory, n int64, fill func(chunk []byte, at int64)) (staged bool, err error) {
 	t := s.takeStager(n)
 	if t == nil {
 		return false, nil
 	}
 	defer s.dev.putStager(t)
-	return true, t.each(n, func(slots []slot, next func() (at, size int64, ok bool)) error {
+	return true, t.each(o, n, func(slots []slot, next func() (at, size int64, ok bool)) error {
 		for i := 0; ; i++ {
 			at, size, ok := next()
 			if !ok {
@@ -244,13 +256,13 @@ func (s *Stream) stageIn(dst driver.Memory, n int64, fill func(chunk []byte, at 
 // stageOut copies n bytes from src in the order of the stream. take reads the bytes
 // that begin at offset at from a chunk; several goroutines call it. stageOut returns
 // when all chunks have been read. If staged is false, it has done nothing.
-func (s *Stream) stageOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) (staged bool, err error) {
+func (s *Stream) stageOut(o *operation, src driver.Memory, n int64, take func(chunk []byte, at int64)) (staged bool, err error) {
 	t := s.takeStager(n)
 	if t == nil {
 		return false, nil
 	}
 	defer s.dev.putStager(t)
-	return true, t.each(n, func(slots []slot, next func() (at, size int64, ok bool)) error {
+	return true, t.each(o, n, func(slots []slot, next func() (at, size int64, ok bool)) error {
 		type chunk struct {
 			slot     *slot
 			at, size int64
@@ -297,8 +309,8 @@ func (s *Stream) stageOut(src driver.Memory, n int64, take func(chunk []byte, at
 }
 
 // each calls work on several goroutines, which share the chunks of n bytes; each has
-// its own slots. After an error, next returns no more chunks.
-func (t *stager) each(n int64, work func(slots []slot, next func() (at, size int64, ok bool)) error) error {
+// its own slots, and makes calls for o. After an error, next returns no more chunks.
+func (t *stager) each(o *operation, n int64, work func(slots []slot, next func() (at, size int64, ok bool)) error) error {
 	workers := len(t.slots) / stagingSlots
 	chunk := n / int64(workers) &^ (smallestChunk - 1)
 	chunk = max(smallestChunk, min(chunk, stagingChunk))
@@ -315,7 +327,11 @@ func (t *stager) each(n int64, work func(slots []slot, next func() (at, size int
 	}
 	var group sync.WaitGroup
 	for w := 1; w < workers; w++ {
-		group.Go(func() { run(w) })
+		group.Go(func() {
+			o.mark()
+			defer o.unmark()
+			run(w)
+		})
 	}
 	run(0)
 	group.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/strided"
+	"quern.dev/internal/trace"
 )
 
 // Strided selects elements of a Go slice as an array of any number of dimensions:
@@ -85,7 +86,12 @@ const gatherPiece = 1 << 20
 // fillIn copies n > 0 bytes to dst. fill writes the bytes that begin at offset at to
 // a chunk; several goroutines may call it.
 func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) error {
-	if staged, err := s.stageIn(dst, n, fill); staged {
+	o := s.trace(trace.CopyIn, n)
+	return o.end(s.fillInTraced(o, dst, n, fill))
+}
+
+func (s *Stream) fillInTraced(o *operation, dst driver.Memory, n int64, fill func(chunk []byte, at int64)) error {
+	if staged, err := s.stageIn(o, dst, n, fill); staged {
 		return err
 	}
 	piece := make([]byte, min(n, gatherPiece))
@@ -102,7 +108,13 @@ func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at i
 // takeOut copies n > 0 bytes from src. take reads the bytes that begin at offset at
 // from a chunk; several goroutines may call it.
 func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
-	if staged, err := s.stageOut(src, n, take); staged {
+	o := s.trace(trace.CopyOut, n)
+	o.waits()
+	return o.end(s.takeOutTraced(o, src, n, take))
+}
+
+func (s *Stream) takeOutTraced(o *operation, src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
+	if staged, err := s.stageOut(o, src, n, take); staged {
 		return err
 	}
 	piece := make([]byte, min(n, gatherPiece))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quern.dev/internal/driver"
@@ -49,6 +50,10 @@ type Device struct {
 	kernels    sync.Map                 // *Kernel -> *loadedKernel
 	loaded     map[uint32]*loadedKernel // by ID, guarded by mu
 	lastLoaded uint32                   // the ID that was last assigned
+
+	timer      atomic.Pointer[timer] // of recordings without CUPTI
+	timing     sync.Mutex            // guards changes of timer
+	lastStream atomic.Int64          // the number that was last assigned
 }
 
 // Attributes are the limits and properties of a device.
@@ -98,6 +103,7 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		return nil, errors.Join(err, driverError("close "+id, drv.Close()))
 	}
 	d.def = s
+	d.prepareTimer()
 	return d, nil
 }
 
@@ -229,6 +235,7 @@ func (d *Device) Close() error {
 		errs = append(errs, s.Close())
 	}
 	errs = append(errs, d.closeGraphs())
+	d.endTrace()
 	d.mu.Lock()
 	events, memories, loaded, pools := d.events, d.memory, slices.Collect(maps.Values(d.loaded)), slices.Clone(d.pools)
 	d.events, d.memory = nil, nil

@@ -55,7 +55,11 @@ func (e *Event) Synchronize(ctx context.Context) error {
 		return driverError("synchronize event", err)
 	}
 	s, n, ctx := e.stream.Load(), e.launches.Load(), orBackground(ctx)
-	if err := e.drv.Synchronize(ctx); err != nil {
+	var o *operation
+	if s != nil {
+		o = s.traceWait()
+	}
+	if err := o.end(e.drv.Synchronize(ctx)); err != nil {
 		if s != nil && ctx.Err() != nil {
 			err = s.history.explain(err, n)
 		}

@@ -11,6 +11,7 @@ import (
 	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
+	"quern.dev/internal/trace"
 )
 
 // GraphExec is a graph that is ready to run. Its runs do not overlap, even on different
@@ -59,7 +60,8 @@ func (e *GraphExec) Launch(s *Stream) error {
 	}
 	e.last.Store(s)
 	n := s.began(e.stand)
-	return driverError("launch graph", s.launched(n, e.drv.Launch(s.drv)))
+	o := s.traceLaunch(trace.Graph, e.stand)
+	return driverError("launch graph", s.launched(n, o.end(e.drv.Launch(s.drv))))
 }
 
 // bind makes calls of Go functions go through the executable graph.

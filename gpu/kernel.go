@@ -17,6 +17,7 @@ import (
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
 	"quern.dev/internal/limits"
+	"quern.dev/internal/trace"
 	"quern.dev/kernel/host"
 )
 
@@ -66,6 +67,8 @@ type Kernel struct {
 
 	mu     sync.Mutex
 	places map[*loadedKernel]struct{}
+
+	label atomic.Pointer[trace.Label] // for recordings; nil before the first
 }
 
 // kernelInfo describes a kernel.

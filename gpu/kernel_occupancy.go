@@ -60,7 +60,7 @@ func (k *Kernel) Occupancy(d *Device, block Dim3, shared int) (Occupancy, error)
 	}
 	o := Occupancy{Blocks: n, Most: a.ThreadsPerMultiprocessor}
 	o.Threads = o.Blocks * divideUp(threads, warp) * warp
-	_, o.Limit = a.ResidentBlocks(v.registers(), threads, v.info.Shared+shared)
+	_, o.Limit = d.drv.Info().ResidentBlocks(v.registers(), threads, v.info.Shared+shared)
 	return o, nil
 }
 

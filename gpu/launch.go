@@ -10,6 +10,7 @@ import (
 	"quern.dev/gpu/internal/layout"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/limits"
+	"quern.dev/internal/trace"
 )
 
 // Launch is a launch under construction. Generated launchers use it: [Kernel.Begin], then
@@ -228,7 +229,8 @@ func (l *Launch) submit() error {
 		return err
 	}
 	n := l.stream.began(l.kernel)
-	return l.stream.launched(n, l.stream.drv.Launch(v.function, l.frame))
+	o := l.stream.traceLaunch(trace.Launch, l.kernel)
+	return l.stream.launched(n, o.end(l.stream.drv.Launch(v.function, l.frame)))
 }
 
 // visit orders the launch after other work on the memory of its arguments.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/trace"
 )
 
 // CopyPeer copies src to dst, which has the same length and may be on another device of any
@@ -57,12 +58,14 @@ func (s *Stream) ofNeither(to, from *Device) error {
 
 func (s *Stream) copyPeer(to *Device, dst driver.Memory, from *Device, src driver.Memory, n int64) error {
 	if p, ok := s.drv.(driver.Peers); ok {
-		if err := p.CopyPeer(to.drv, dst, from.drv, src, n); !errors.Is(err, errors.ErrUnsupported) {
+		o := s.trace(trace.CopyPeer, n)
+		if err := o.end(p.CopyPeer(to.drv, dst, from.drv, src, n)); !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 	}
 	if dst.Host != nil && src.Host != nil {
-		return s.drv.Copy(dst, src, n)
+		o := s.trace(trace.CopyPeer, n)
+		return o.end(s.drv.Copy(dst, src, n))
 	}
 	// The other device does its part on its own stream, between the earlier and the
 	// later work of s.

@@ -13,6 +13,7 @@ import (
 	"quern.dev/internal/driver/cpu"
 	"quern.dev/internal/driver/cuda"
 	"quern.dev/internal/driver/sim"
+	"quern.dev/internal/trace"
 )
 
 // Backend is a kind of device.
@@ -134,6 +135,7 @@ func Devices() []DeviceInfo {
 // the required back end has no usable device, the error matches [ErrNoDevice] and
 // gives the reason.
 func Open(config Config) (*Device, error) {
+	trace.Environment()
 	c, err := config.normalize()
 	if err != nil {
 		return nil, err
@@ -150,6 +152,9 @@ func Open(config Config) (*Device, error) {
 		for _, candidate := range b.list(c) {
 			if !c.selects(candidate) {
 				continue
+			}
+			if r := trace.Active(); r != nil && b.name == CUDA && candidate.Err == nil {
+				r.UseCUDA() // CUPTI starts best before there are contexts
 			}
 			drv, err := open(candidate)
 			if err != nil {

@@ -259,12 +259,13 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], k
 	if c != nil {
 		return driverError(doing, c.hostCopy(s, kind, b.at(), h.at(), b.bytes(), b.mem, h.part.mem))
 	}
+	o := s.trace(hostCopyKind(kind == driver.GraphIn), b.bytes())
 	if kind == driver.GraphIn {
 		err = copyInAsync(s.drv, b.at(), h.at(), b.bytes())
 	} else {
 		err = copyOutAsync(s.drv, h.at(), b.at(), b.bytes())
 	}
-	if err != nil {
+	if o.end(err) != nil {
 		return driverError(doing, err)
 	}
 	return driverError(doing, h.part.mem.host().used(s))

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"quern.dev/gpu/internal/goroutines"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
+	"quern.dev/internal/trace"
 )
 
 // Stream is a queue of work for a device, which does the work in order. Work on different
@@ -39,6 +41,8 @@ type Stream struct {
 	failed   atomic.Pointer[error] // error of a called function, until a wait returns it
 	called   atomic.Int64          // number of functions that have returned
 	callers  goroutines.Set        // goroutines that run functions of the stream
+
+	track trace.Track // in recordings
 }
 
 // NewStream makes a stream. The caller closes it.
@@ -75,6 +79,7 @@ func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Strea
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
 	s := &Stream{dev: d, drv: drv, priority: o.priority, detached: o.detached, drained: make(chan struct{})}
+	s.track.Process, s.track.Thread = d.id, d.streamName()
 	s.bind(ctx)
 	d.mu.Lock()
 	d.streams = append(d.streams, s)
@@ -83,6 +88,14 @@ func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Strea
 		return nil, errors.Join(driverError("new stream", err), s.Close())
 	}
 	return s, nil
+}
+
+// streamName returns the name of the next stream in recordings.
+func (d *Device) streamName() string {
+	if n := d.lastStream.Add(1); n > 1 {
+		return "stream " + strconv.FormatInt(n-1, 10)
+	}
+	return "default stream"
 }
 
 // bind limits the launches of the stream by a context.

@@ -117,7 +117,8 @@ func (k *Kernel) place() string {
 func (s *Stream) await(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	n := s.history.launched.Load()
-	err := s.drv.Synchronize(ctx)
+	o := s.traceWait()
+	err := o.end(s.drv.Synchronize(ctx))
 	switch {
 	case err == nil:
 		s.history.passed(n)

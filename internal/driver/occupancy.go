@@ -14,11 +14,24 @@ type Occupier interface {
 // Allocation units of GPUs of compute capability 5.0 and later (CUDA's occupancy
 // calculator).
 const (
-	registerUnit  = 256     // registers per warp
-	partitions    = 4       // of a multiprocessor, each with its share of the registers
-	sharedUnit    = 128     // bytes, from 8.0; 256 before
-	reservedBlock = 1 << 10 // bytes of shared memory that the system reserves per block from 8.0
+	registerUnit = 256 // registers per warp
+	partitions   = 4   // of a multiprocessor, each with its share of the registers
 )
+
+// sharedUse is how shared memory is given to blocks.
+type sharedUse struct {
+	unit     int // bytes
+	reserved int // bytes per block for the system
+}
+
+// sharedUseOf returns the use of shared memory for a compute capability. Devices without one
+// are like current GPUs.
+func sharedUseOf(major int) sharedUse {
+	if 0 < major && major < 8 {
+		return sharedUse{unit: 256}
+	}
+	return sharedUse{unit: 128, reserved: 1 << 10}
+}
 
 // ResidentBlocks returns how many blocks of a kernel fit on a multiprocessor at once,
 // and the resource that limits their number. registers is per thread, 0 if unknown;
@@ -26,6 +39,15 @@ const (
 // the first that applies of "threads", "blocks", "registers" and "shared memory".
 // Unknown values limit nothing.
 func (a *Limits) ResidentBlocks(registers, threads, shared int) (blocks int, limit string) {
+	return a.residentBlocks(sharedUseOf(0), registers, threads, shared)
+}
+
+// ResidentBlocks is [Limits.ResidentBlocks] for the compute capability of the device.
+func (i *Info) ResidentBlocks(registers, threads, shared int) (blocks int, limit string) {
+	return i.Limits.residentBlocks(sharedUseOf(i.Major), registers, threads, shared)
+}
+
+func (a *Limits) residentBlocks(use sharedUse, registers, threads, shared int) (blocks int, limit string) {
 	warp := cmp.Or(a.WarpSize, WarpSize)
 	warps := divideUp(threads, warp)
 	blocks = MaxResidentThreads // no multiprocessor has more
@@ -44,7 +66,7 @@ func (a *Limits) ResidentBlocks(registers, threads, shared int) (blocks int, lim
 		return a.RegistersPerMultiprocessor / partitions / of * partitions / warps
 	}, "registers")
 	tighten(a.SharedPerMultiprocessor, func() int {
-		return a.SharedPerMultiprocessor / (divideUp(shared+reservedBlock, sharedUnit) * sharedUnit)
+		return a.SharedPerMultiprocessor / max(1, divideUp(shared+use.reserved, use.unit)*use.unit)
 	}, "shared memory")
 	return blocks, limit
 }

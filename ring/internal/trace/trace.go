@@ -11,11 +11,46 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	profile "quern.dev/internal/trace"
 )
 
-// Tracer passes events to the current recording, if there is one. The zero Tracer has
-// none. It is safe for concurrent use.
-type Tracer struct{ recording atomic.Pointer[Recording] }
+// Tracer passes events to the current recording, if there is one, and to recordings of package
+// profile. The zero Tracer has none of its own. It is safe for concurrent use.
+type Tracer struct {
+	recording atomic.Pointer[Recording]
+
+	mu     sync.Mutex // guards the names in recordings of package profile
+	tracks map[string]*profile.Track
+	labels map[string]*profile.Label
+}
+
+// mostNames bounds the tracks and the labels that are kept. Further ones share one.
+const mostNames = 1 << 14
+
+const others = "others"
+
+// profileTrack returns the track of an actor and the label of an event.
+func (t *Tracer) profileTrack(track, name string) (*profile.Track, *profile.Label) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tracks == nil {
+		t.tracks, t.labels = map[string]*profile.Track{}, map[string]*profile.Label{}
+	}
+	if t.tracks[track] == nil && len(t.tracks) >= mostNames {
+		track = others
+	}
+	if t.tracks[track] == nil {
+		t.tracks[track] = &profile.Track{Process: "actors", Thread: track}
+	}
+	if t.labels[name] == nil && len(t.labels) >= mostNames {
+		name = others
+	}
+	if t.labels[name] == nil {
+		t.labels[name] = &profile.Label{Name: name}
+	}
+	return t.tracks[track], t.labels[name]
+}
 
 // Recording is a recording of events. It is safe for concurrent use.
 type Recording struct {
@@ -59,12 +94,16 @@ func (t *Tracer) Stop(r *Recording) {
 }
 
 // On reports whether there is a recording.
-func (t *Tracer) On() bool { return t.recording.Load() != nil }
+func (t *Tracer) On() bool { return t.recording.Load() != nil || profile.Active() != nil }
 
 // Mark records an event without duration. n and text are left out if they are zero.
 func (t *Tracer) Mark(track, name string, n int, text string) {
 	if r := t.recording.Load(); r != nil {
 		r.add(event{at: time.Since(r.begin), took: instant, track: track, name: name, n: n, text: text})
+	}
+	if p := profile.Active(); p != nil {
+		at, label := t.profileTrack(track, name)
+		p.Moment(at, label, text)
 	}
 }
 
@@ -74,6 +113,11 @@ func (t *Tracer) Span(track, name string, began time.Time, n int) {
 	if r := t.recording.Load(); r != nil {
 		at := max(began.Sub(r.begin), 0)
 		r.add(event{at: at, took: time.Since(r.begin) - at, track: track, name: name, n: n})
+	}
+	if p := profile.Active(); p != nil {
+		on, label := t.profileTrack(track, name)
+		at := profile.Position(began)
+		p.Span(on, label, at, profile.Now()-at)
 	}
 }
 

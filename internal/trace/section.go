@@ -1,0 +1,81 @@
+package trace
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// OpenSection is a section of a program in progress.
+type OpenSection struct {
+	recorder *Recorder
+	label    *Label
+	parent   *OpenSection
+	track    *Track
+	op       Op
+	pending  atomic.Int64 // operations whose device work was not seen
+
+	first, last int64 // guarded by recorder.mu
+	worked      bool
+}
+
+// name returns the label of the section; s may be nil.
+func (s *OpenSection) name() *Label {
+	if s == nil {
+		return nil
+	}
+	return s.label
+}
+
+// await counts operations whose device work was not seen, for the section and those around
+// it; s may be nil.
+func (s *OpenSection) await(operations int64) {
+	for ; s != nil; s = s.parent {
+		s.pending.Add(operations)
+	}
+}
+
+// include extends the section by the time of device work.
+func (s *OpenSection) include(start, end int64) {
+	if !s.worked {
+		s.first, s.last, s.worked = start, end, true
+		return
+	}
+	s.first, s.last = min(s.first, start), max(s.last, end)
+}
+
+// BeginSection begins a section: later operations of the stream belong to it.
+func (r *Recorder) BeginSection(track *Track, label *Label) *OpenSection {
+	s := &OpenSection{recorder: r, label: label, track: track}
+	s.op = r.begin(Section, label, track, 0, here())
+	s.parent = track.section.Load()
+	track.section.Store(s)
+	return s
+}
+
+// End ends the section.
+func (s *OpenSection) End() {
+	s.track.section.CompareAndSwap(s, s.parent)
+	s.op.End(false)
+	r := s.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.sections) < mostOpen {
+		r.sections = append(r.sections, s)
+	} else {
+		r.lost++
+	}
+}
+
+// settle records the device's part of sections whose work was seen. The caller holds r.mu.
+func (r *Recorder) settle(final bool) {
+	r.sections = slices.DeleteFunc(r.sections, func(s *OpenSection) bool {
+		if s.pending.Load() > 0 && !final {
+			return false
+		}
+		if s.worked {
+			r.put(Event{Kind: Section, OnDevice: true, Label: s.label, Track: s.track, Start: s.first, Duration: s.last - s.first,
+				Stack: s.op.stack, Op: s.op.id, Section: s.parent.name()})
+		}
+		return true
+	})
+}
