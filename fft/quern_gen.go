@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: &quern_gen_zip,
-	Sum:     "87c78941a92d5abfe430af94ac9b36603c1988914b823a4e67b13e78316da1b4",
+	Sum:     "8824c00ae4fad4f49926980a37bb68c7f155073a4713f15e605e853b75c36a35",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "00ec6188d6ec330fceca501dc6f6e6ba7793a0589c1ac2fad5ed0194ca331e2e",
+	Sum:     "eadbce744a739ec939fb003f6f292e67f25ad62d540692cd2ce51494064e1b24",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

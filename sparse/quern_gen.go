@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "08fd7aeab16b35c2651f34c55c3f94275c948a34bc4067741cb6ec9e8154f974",
+	Sum:     "4a1083958b0db0fcc5e2e21c7b7240ab7771d62d22d12e59afae40d8f24726e0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1896,8 +1896,8 @@ func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, f
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line dot.go:27*/ sum2 := reduceAdd
-		if (threadX+first4)&31 == 0 {
-			warps[(threadX+first4)>>5] = sum2 /*line quern_gen.go:1900:1*/
+		if threadX&31 == 0 {
+			warps[threadX>>5] = sum2 /*line quern_gen.go:1900:1*/
 		}
 		/*line dot.go:31:10000*/ sumRow3[threadX] = sum2 /*line quern_gen.go:1902:1*/
 	}
@@ -3672,7 +3672,7 @@ func quernRow5MulMerge[T float32 | float64](r *host.Run, sums []T, first5 int, w
 		whole := wholeRow[threadX]
 		t25 := t25Row[threadX]
 		shuffleUp := shuffleUpRow2[threadX]
-		lane := (threadX + first5) & 31
+		lane := threadX & 31
 		/*line multiply_vector.go:181*/ t29 := shuffleUp
 		s2 := t25
 		w := t29
@@ -3696,7 +3696,7 @@ func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, w
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
-		lane := (threadX + first6) & 31
+		lane := threadX & 31
 		t21 := threadX / 32
 		/*line multiply_vector.go:186*/ if lane == 31 {
 			_ = warpSums[t21]
@@ -3730,7 +3730,7 @@ func quernRow8MulMerge[T float32 | float64](r *host.Run, t40s []T, first8 int, s
 	for threadX := range 128 {
 		t40 := t40Row[threadX]
 		shuffleUp2 := shuffleUpRow4[threadX]
-		lane := (threadX + first8) & 31
+		lane := threadX & 31
 		/*line multiply_vector.go:189*/ t43 := shuffleUp2
 		before := t40
 		beforeWhole := t43
@@ -4682,7 +4682,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(bb); i += 32 {
+		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
 			/*line dot.go:65:10000*/ sum += bb[i] /*line quern_gen.go:4686:1*/
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4688:1*/
@@ -4701,7 +4701,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float
 		/*line solve_cg.go:30:80000*/ t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			/*line dot.go:65:10000*/ sum2 += rr[i2] /*line quern_gen.go:4705:1*/
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
@@ -4721,7 +4721,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2 []floa
 		/*line solve_cg.go:30:80000*/ t8 := result02
 //line dot.go:63:10000
 		var sum3 float64
-		/*line dot.go:64:10000*/ for i3 := (threadX + first3) & 31; i3 < n && i3 < len(rz); i3 += 32 {
+		/*line dot.go:64:10000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
 			/*line dot.go:65:10000*/ sum3 += rz[i3] /*line quern_gen.go:4725:1*/
 		}
 		/*line dot.go:67:10000*/ t8Row[threadX] = t8
@@ -4810,7 +4810,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(pq); i += 32 {
+		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(pq); i += 32 {
 			/*line dot.go:65:10000*/ sum += pq[i] /*line quern_gen.go:4814:1*/
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4816:1*/
@@ -4948,7 +4948,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(rr); i += 32 {
+		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(rr); i += 32 {
 			/*line dot.go:65:10000*/ sum += rr[i] /*line quern_gen.go:4952:1*/
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4954:1*/
@@ -4967,7 +4967,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float6
 		/*line solve_cg.go:79:80000*/ t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := (threadX + first2) & 31; i2 < n && i2 < len(rz); i2 += 32 {
+		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
 			/*line dot.go:65:10000*/ sum2 += rz[i2] /*line quern_gen.go:4971:1*/
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
@@ -5112,7 +5112,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-		/*line dot.go:64:10000*/ for i := (threadX + first2) & 31; i < n && i < len(bb); i += 32 {
+		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
 			/*line dot.go:65:10000*/ sum += bb[i] /*line quern_gen.go:5116:1*/
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5118:1*/
@@ -5131,7 +5131,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds []fl
 		/*line solve_gmres.go:40:90000*/ t4 := result0
 //line dot.go:63:10000
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := (threadX + first3) & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			/*line dot.go:65:10000*/ sum2 += rr[i2] /*line quern_gen.go:5135:1*/
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
@@ -5278,7 +5278,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(t3); i += 32 {
+		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(t3); i += 32 {
 			/*line dot.go:65:10000*/ sum += t3[i] /*line quern_gen.go:5282:1*/
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5284:1*/
@@ -5534,7 +5534,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 		r.ThreadIdx.X = threadX
 //line dot.go:63:10000
 		var sum float64
-		/*line dot.go:64:10000*/ for i := (threadX + first) & 31; i < n && i < len(ww); i += 32 {
+		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(ww); i += 32 {
 			/*line dot.go:65:10000*/ sum += ww[i] /*line quern_gen.go:5538:1*/
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5540:1*/
@@ -6047,9 +6047,9 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 		digit := digitRow[threadX]
 		matchAny := matchAnyRow[threadX]
 		/*line sort.go:51:100000*/ same := matchAny
-		/*line sort.go:52:100000*/ rank := int32(bits.OnesCount32(same & (c<<((threadX+first2)&31) - 1)))
+		/*line sort.go:52:100000*/ rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
 		/*line sort.go:53:100000*/ if rank == 0 && digit < 256 {
-			/*line sort.go:54:100000*/ warps[(threadX+first2)>>5][digit] = int32(bits.OnesCount32(same)) /*line quern_gen.go:6052:1*/
+			/*line sort.go:54:100000*/ warps[threadX>>5][digit] = int32(bits.OnesCount32(same)) /*line quern_gen.go:6052:1*/
 		}
 		/*line sort.go:56:100000*/ rankRow[threadX] = rank /*line quern_gen.go:6054:1*/
 	}
@@ -6100,7 +6100,7 @@ func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits []int32, keys2
 		key := keyRow[threadX]
 		rank := rankRow[threadX]
 		/*line sort.go:65:100000*/ if digit < 256 {
-			/*line sort.go:66:100000*/ to := int(warps[(threadX+first3)>>5][digit] + rank)
+			/*line sort.go:66:100000*/ to := int(warps[threadX>>5][digit] + rank)
 			/*line sort.go:67:100000*/ keysOut[to] = key
 			/*line sort.go:68:100000*/ numbersOut[to] = numbers[i] /*line quern_gen.go:6105:1*/
 		}
@@ -6335,8 +6335,8 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line sort.go:122:100000*/ sum2 := reduceAdd
-		/*line sort.go:123:100000*/ if (threadX+first2)&31 == 0 {
-			/*line sort.go:124:100000*/ partial[(threadX+first2)>>5] = sum2 /*line quern_gen.go:6339:1*/
+		/*line sort.go:123:100000*/ if threadX&31 == 0 {
+			/*line sort.go:124:100000*/ partial[threadX>>5] = sum2 /*line quern_gen.go:6339:1*/
 		}
 		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:6341:1*/
 	}
@@ -6583,8 +6583,8 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
 		/*line sort.go:157:100000*/ prefix := scanExclusiveAdd
-		/*line sort.go:158:100000*/ if (threadX+first2)&31 == 31 {
-			/*line sort.go:159:100000*/ warps[(threadX+first2)>>5] = prefix + sum /*line quern_gen.go:6587:1*/
+		/*line sort.go:158:100000*/ if threadX&31 == 31 {
+			/*line sort.go:159:100000*/ warps[threadX>>5] = prefix + sum /*line quern_gen.go:6587:1*/
 		}
 		/*line sort.go:161:100000*/ prefixRow[threadX] = prefix /*line quern_gen.go:6589:1*/
 	}
@@ -6612,28 +6612,28 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs []int32, items_0s
 		items_4 := items_4Row[threadX]
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 0 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 0 {
 			/*line sort.go:165:100000*/ prefix += s /*line quern_gen.go:6616:1*/
 		}
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 1 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 1 {
 			/*line sort.go:165:100000*/ prefix += s2 /*line quern_gen.go:6619:1*/
 		}
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 2 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 2 {
 			/*line sort.go:165:100000*/ prefix += s3 /*line quern_gen.go:6622:1*/
 		}
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 3 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 3 {
 			/*line sort.go:165:100000*/ prefix += s4 /*line quern_gen.go:6625:1*/
 		}
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 4 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 4 {
 			/*line sort.go:165:100000*/ prefix += s5 /*line quern_gen.go:6628:1*/
 		}
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 5 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 5 {
 			/*line sort.go:165:100000*/ prefix += s6 /*line quern_gen.go:6631:1*/
 		}
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 6 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 6 {
 			/*line sort.go:165:100000*/ prefix += s7 /*line quern_gen.go:6634:1*/
 		}
-		/*line sort.go:164:100000*/ if (threadX+first3)>>5 > 7 {
+		/*line sort.go:164:100000*/ if threadX>>5 > 7 {
 			/*line sort.go:165:100000*/ prefix += s8 /*line quern_gen.go:6637:1*/
 		}
 		/*line sort.go:169:100000*/ prefix2 := prefix + carry

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: &quern_gen_zip,
-	Sum:     "fef5a1e6d359057722ddf47b7e99a150e52086cae39e54d47795b2d5571d0ac7",
+	Sum:     "952b30564eeed04ec64099065efd77c85276f98b554842c03a8d4947b4054ec7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/argon",
-	Archive: quern_gen_zip,
-	Sum:     "38af8bc461ee9d10fa9d2aa3a2e3b7aa34fb787573f76cb803ea2117c4f7fbb5",
+	Archive: &quern_gen_zip,
+	Sum:     "948a174590b838beede1fea39cf4f1684e8f25b7173539e79524b83ebff5dbf3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -41,24 +41,7 @@ var (
 	quern_measure quern_gen_is_stale__run_go_generate__measure = measure
 )
 
-var quernAdvance = gpu.NewKernel(compiled.Kernel{
-	Name: "advance", Package: "quern.dev/examples/argon", Pos: "kernels.go:47",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "main.box", Size: 8, Layout: "struct{Side float32; Cells int32}"},
-		{Name: "kick", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "drift", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "force", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "velocity", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-		{Name: "position", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 3, 9, 0, 10, 4, 9, 0, 10, 5, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostAdvance,
-	Plain: quernPlainAdvance,
-})
+var quernAdvance = &gpu.Kernel{Declared: compiled.Declaration{Name: "advance", Code: &quernPTX, Host: quernHostAdvance, Plain: quernPlainAdvance}}
 
 // LaunchAdvance runs advance on the grid g.
 //
@@ -77,22 +60,7 @@ func LaunchAdvance(s *gpu.Stream, g gpu.Grid, b box, kick, drift float32, force,
 	return l.End()
 }
 
-var quernLocate = gpu.NewKernel(compiled.Kernel{
-	Name: "locate", Package: "quern.dev/examples/argon", Pos: "kernels.go:61",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "main.box", Size: 8, Layout: "struct{Side float32; Cells int32}"},
-		{Name: "position", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "cell", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "atom", Kind: compiled.Slice, Type: "uint32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostLocate,
-	Plain: quernPlainLocate,
-})
+var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Code: &quernPTX, Host: quernHostLocate, Plain: quernPlainLocate}}
 
 // LaunchLocate runs locate on the grid g.
 //
@@ -109,30 +77,7 @@ func LaunchLocate(s *gpu.Stream, g gpu.Grid, b box, position *gpu.Buffer[vector]
 	return l.End()
 }
 
-var quernAttract = gpu.NewKernel(compiled.Kernel{
-	Name: "attract", Package: "quern.dev/examples/argon", Pos: "kernels.go:73",
-	Params: []compiled.Param{
-		{Name: "b", Kind: compiled.Struct, Type: "main.box", Size: 8, Layout: "struct{Side float32; Cells int32}"},
-		{Name: "first", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "position", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "force", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 107, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 107, Col: 29},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 108, Col: 9},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 107, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 107, Col: 29},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 108, Col: 9},
-		}},
-	},
-	Host:  quernHostAttract,
-	Plain: quernPlainAttract,
-})
+var quernAttract = &gpu.Kernel{Declared: compiled.Declaration{Name: "attract", Code: &quernPTX, Host: quernHostAttract, Plain: quernPlainAttract}}
 
 // LaunchAttract runs attract on the grid g.
 //
@@ -150,34 +95,7 @@ func LaunchAttract(s *gpu.Stream, g gpu.Grid, b box, first *gpu.Buffer[uint32], 
 	return l.End()
 }
 
-var quernMeasure = gpu.NewKernel(compiled.Kernel{
-	Name: "measure", Package: "quern.dev/examples/argon", Pos: "kernels.go:133",
-	Params: []compiled.Param{
-		{Name: "velocity", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "force", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 5, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 0, 5, 1, 0, 5, 4, 1, 2, 0, 4, 1, 0, 5, 4, 1, 1, 4, 7, 1, 2, 0, 4, 1, 0, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 0, 5, 9, 2147483647, 0, 5, 1, 0, 5, 9, 2147483648, 10, 0, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 136, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 137, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 138, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 138, Col: 15},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 138, Col: 27},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 136, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 137, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 138, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 138, Col: 15},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 138, Col: 27},
-		}},
-	},
-	Host:  quernHostMeasure,
-	Plain: quernPlainMeasure,
-})
+var quernMeasure = &gpu.Kernel{Declared: compiled.Declaration{Name: "measure", Code: &quernPTX, Host: quernHostMeasure, Plain: quernPlainMeasure}}
 
 // LaunchMeasure runs measure on the grid g.
 //
@@ -221,7 +139,7 @@ func quernHostAdvance(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Advance(r *host.Run, base int, position, velocity, force []kernel.Vec4[float32], kick, drift float32, b box, width int) {
+func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], force []kernel.Vec4[float32], kick float32, drift float32, b box, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(force)-base, len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -233,38 +151,28 @@ func quernRow1Advance(r *host.Run, base int, position, velocity, force []kernel.
 			row3 := position[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels.go:49
-				f := row[threadX]
+				/*line kernels.go:49*/ f := row[threadX]
 				f.W = 0
 				t2 := f
-//line kernels.go:51
-				result0 := row2[threadX].AddScaled(kick, t2)
+				/*line kernels.go:51*/ result0 := row2[threadX].AddScaled(kick, t2)
 				v := result0
-//line kernels.go:52
-				t5 := v
-//line kernels.go:52
-				result02 := row3[threadX].AddScaled(drift, t5)
+				/*line kernels.go:52*/ t5 := v
+				/*line kernels.go:52*/ result02 := row3[threadX].AddScaled(drift, t5)
 				p := result02
-//line kernels.go:53
-				t7 := p.X
-//line kernels.go:53
-				result03 := b.wrapped(t7)
+				/*line kernels.go:53*/ t7 := p.X
+				/*line kernels.go:53*/ result03 := b.wrapped(t7)
 				t9 := result03
 				t10 := p.Y
-//line kernels.go:53
-				result04 := b.wrapped(t10)
+				/*line kernels.go:53*/ result04 := b.wrapped(t10)
 				t12 := result04
 				t13 := p.Z
-//line kernels.go:53
-				result05 := b.wrapped(t13)
+				/*line kernels.go:53*/ result05 := b.wrapped(t13)
 				t15 := result05
 				p.X = t9
 				p.Y = t12
 				p.Z = t15
-//line kernels.go:54
-				_ = row2[threadX]
-//line kernels.go:54
-				_ = row3[threadX]
+				/*line kernels.go:54*/ _ = row2[threadX]
+				/*line kernels.go:54*/ _ = row3[threadX]
 				t20 := v
 				t21 := p
 				row2[threadX] = t20
@@ -276,50 +184,37 @@ func quernRow1Advance(r *host.Run, base int, position, velocity, force []kernel.
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:48
-		if i < len(position) && i < len(velocity) && i < len(force) {
+		/*line kernels.go:48*/ if i < len(position) && i < len(velocity) && i < len(force) {
 			f := force[i]
 			f.W = 0
 			t2 := f
-//line kernels.go:51
-			result0 := velocity[i].AddScaled(kick, t2)
+			/*line kernels.go:51*/ result0 := velocity[i].AddScaled(kick, t2)
 			v := result0
-//line kernels.go:52
-			t5 := v
-//line kernels.go:52
-			result02 := position[i].AddScaled(drift, t5)
+			/*line kernels.go:52*/ t5 := v
+			/*line kernels.go:52*/ result02 := position[i].AddScaled(drift, t5)
 			p := result02
-//line kernels.go:53
-			t7 := p.X
-//line kernels.go:53
-			result03 := b.wrapped(t7)
+			/*line kernels.go:53*/ t7 := p.X
+			/*line kernels.go:53*/ result03 := b.wrapped(t7)
 			t9 := result03
 			t10 := p.Y
-//line kernels.go:53
-			result04 := b.wrapped(t10)
+			/*line kernels.go:53*/ result04 := b.wrapped(t10)
 			t12 := result04
 			t13 := p.Z
-//line kernels.go:53
-			result05 := b.wrapped(t13)
+			/*line kernels.go:53*/ result05 := b.wrapped(t13)
 			t15 := result05
 			p.X = t9
 			p.Y = t12
 			p.Z = t15
-//line kernels.go:54
-			_ = velocity[i]
-//line kernels.go:54
-			_ = position[i]
+			/*line kernels.go:54*/ _ = velocity[i]
+			/*line kernels.go:54*/ _ = position[i]
 			t20 := v
 			t21 := p
-//line kernels.go:54
-			velocity[i] = t20
-//line kernels.go:54
-			position[i] = t21
+			/*line kernels.go:54*/ velocity[i] = t20
+			/*line kernels.go:54*/ position[i] = t21
 		}
-	}
+	} /*line quern_gen.go:215:1*/
 }
 
-//line quern_gen.go:323:1
 func quernPlainLocate(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[box](r, 0), host.Slice[vector](r, 1), host.Slice[int32](r, 2), host.Slice[uint32](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_locate(t, v0, v1, v2, v3) })
@@ -359,25 +254,19 @@ func quernRow1Locate(r *host.Run, base int, cell []int32, position []kernel.Vec4
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels.go:63
-				p := row[threadX]
+				/*line kernels.go:63*/ p := row[threadX]
 				t1 := p.X
-//line kernels.go:64
-				result0 := quernFunc1Locate(b, t1)
+				/*line kernels.go:64*/ result0 := quernFunc1Locate(b, t1)
 				t3 := result0
 				t4 := p.Y
-//line kernels.go:64
-				result02 := quernFunc1Locate(b, t4)
+				/*line kernels.go:64*/ result02 := quernFunc1Locate(b, t4)
 				t6 := result02
 				t7 := p.Z
-//line kernels.go:64
-				result03 := quernFunc1Locate(b, t7)
+				/*line kernels.go:64*/ result03 := quernFunc1Locate(b, t7)
 				t9 := result03
-//line kernels.go:64
-				result04 := b.number(t3, t6, t9)
+				/*line kernels.go:64*/ result04 := b.number(t3, t6, t9)
 				row2[threadX] = result04
-//line kernels.go:65
-				row3[threadX] = uint32(i)
+				/*line kernels.go:65*/ row3[threadX] = uint32(i)
 			}
 			return
 		}
@@ -385,39 +274,29 @@ func quernRow1Locate(r *host.Run, base int, cell []int32, position []kernel.Vec4
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:62
-		if i < len(cell) && i < len(position) && i < len(atom) {
+		/*line kernels.go:62*/ if i < len(cell) && i < len(position) && i < len(atom) {
 			p := position[i]
 			t1 := p.X
-//line kernels.go:64
-			result0 := quernFunc1Locate(b, t1)
+			/*line kernels.go:64*/ result0 := quernFunc1Locate(b, t1)
 			t3 := result0
 			t4 := p.Y
-//line kernels.go:64
-			result02 := quernFunc1Locate(b, t4)
+			/*line kernels.go:64*/ result02 := quernFunc1Locate(b, t4)
 			t6 := result02
 			t7 := p.Z
-//line kernels.go:64
-			result03 := quernFunc1Locate(b, t7)
+			/*line kernels.go:64*/ result03 := quernFunc1Locate(b, t7)
 			t9 := result03
-//line kernels.go:64
-			result04 := b.number(t3, t6, t9)
-//line kernels.go:64
-			cell[i] = result04
+			/*line kernels.go:64*/ result04 := b.number(t3, t6, t9)
+			/*line kernels.go:64*/ cell[i] = result04
 			atom[i] = uint32(i)
 		}
-	}
+	} /*line quern_gen.go:292:1*/
 }
 
 // quernFunc1Locate is main.box.column.
-//
-//line quern_gen.go:415:1
 func quernFunc1Locate(b box, x float32) int32 {
-//line kernels.go:27
-	return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1)
+	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:297:1*/
 }
 
-//line quern_gen.go:421:1
 func quernPlainAttract(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[box](r, 0), host.Slice[uint32](r, 1), host.Slice[vector](r, 2), host.Slice[vector](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_attract(t, v0, v1, v2, v3) })
@@ -445,7 +324,7 @@ func quernHostAttract(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Attract(r *host.Run, base int, position, force []kernel.Vec4[float32], t2 kernel.Vec4[float32], b box, first []uint32, width int) {
+func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], force []kernel.Vec4[float32], t2 kernel.Vec4[float32], b box, first []uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(force)-base, len(position)-base, width)
 		if count <= 0 {
@@ -457,41 +336,32 @@ func quernRow1Attract(r *host.Run, base int, position, force []kernel.Vec4[float
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels.go:78
-				t1 := row[threadX]
+				/*line kernels.go:78*/ t1 := row[threadX]
 				p := t1
 				sum := t2
-//line kernels.go:79
-				t3 := p.X
-//line kernels.go:79
-				result0 := quernFunc1Attract(b, t3)
+				/*line kernels.go:79*/ t3 := p.X
+				/*line kernels.go:79*/ result0 := quernFunc1Attract(b, t3)
 				t5 := result0
 				t6 := p.Y
-//line kernels.go:79
-				result02 := quernFunc1Attract(b, t6)
+				/*line kernels.go:79*/ result02 := quernFunc1Attract(b, t6)
 				t8 := result02
 				t9 := p.Z
-//line kernels.go:79
-				result03 := quernFunc1Attract(b, t9)
+				/*line kernels.go:79*/ result03 := quernFunc1Attract(b, t9)
 				t11 := result03
 				cx := t5
 				cy := t8
 				cz := t11
-//line kernels.go:81
-				for k := int32(0); k < 27; k++ {
+				/*line kernels.go:81*/ for k := int32(0); k < 27; k++ {
 					if r.Halted() {
-//line kernels.go:81
-						r.Halt()
+						/*line kernels.go:81*/ r.Halt()
 					}
-//line kernels.go:82
-					t12 := cx + k%3 - 1
+					/*line kernels.go:82*/ t12 := cx + k%3 - 1
 					t13 := cy + k/3%3 - 1
 					t14 := cz + k/9 - 1
 					x := t12
 					y := t13
 					z := t14
-//line kernels.go:84
-					from := p
+					/*line kernels.go:84*/ from := p
 					if x < 0 {
 						x += b.Cells
 						from.X += b.Side
@@ -516,30 +386,25 @@ func quernRow1Attract(r *host.Run, base int, position, force []kernel.Vec4[float
 					t15 := x
 					t16 := y
 					t17 := z
-//line kernels.go:106
-					result04 := b.number(t15, t16, t17)
+					/*line kernels.go:106*/ result04 := b.number(t15, t16, t17)
 					cell := result04
-//line kernels.go:107
-					j := first[cell]
+					/*line kernels.go:107*/ j := first[cell]
 					for bound := first[cell+1]; j < bound; j++ {
-//line kernels.go:108
-						q := position[j]
+						/*line kernels.go:108*/ q := position[j]
 						t19 := from.X - q.X
 						t20 := from.Y - q.Y
 						t21 := from.Z - q.Z
 						dx := t19
 						dy := t20
 						dz := t21
-//line kernels.go:110
-						square := dx*dx + dy*dy + dz*dz
+						/*line kernels.go:110*/ square := dx*dx + dy*dy + dz*dz
 						if square >= 6.25 || int(j) == i {
 							continue
 						}
 						t22 := square
 						result05 := kernel.Rsqrt[float32](t22)
 						inverse := result05
-//line kernels.go:115
-						inverse2 := inverse * inverse
+						/*line kernels.go:115*/ inverse2 := inverse * inverse
 						inverse6 := inverse2 * inverse2 * inverse2
 						f := 24*inverse6*(2*inverse6-1)*inverse2 + 0.03899948*inverse
 						sum.X += f * dx
@@ -556,44 +421,35 @@ func quernRow1Attract(r *host.Run, base int, position, force []kernel.Vec4[float
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:75
-		if i >= len(position) || i >= len(force) {
+		/*line kernels.go:75*/ if i >= len(position) || i >= len(force) {
 			continue
 		}
 		t1 := position[i]
 		p := t1
 		sum := t2
-//line kernels.go:79
-		t3 := p.X
-//line kernels.go:79
-		result0 := quernFunc1Attract(b, t3)
+		/*line kernels.go:79*/ t3 := p.X
+		/*line kernels.go:79*/ result0 := quernFunc1Attract(b, t3)
 		t5 := result0
 		t6 := p.Y
-//line kernels.go:79
-		result02 := quernFunc1Attract(b, t6)
+		/*line kernels.go:79*/ result02 := quernFunc1Attract(b, t6)
 		t8 := result02
 		t9 := p.Z
-//line kernels.go:79
-		result03 := quernFunc1Attract(b, t9)
+		/*line kernels.go:79*/ result03 := quernFunc1Attract(b, t9)
 		t11 := result03
 		cx := t5
 		cy := t8
 		cz := t11
-//line kernels.go:81
-		for k := int32(0); k < 27; k++ {
+		/*line kernels.go:81*/ for k := int32(0); k < 27; k++ {
 			if r.Halted() {
-//line kernels.go:81
-				r.Halt()
+				/*line kernels.go:81*/ r.Halt()
 			}
-//line kernels.go:82
-			t12 := cx + k%3 - 1
+			/*line kernels.go:82*/ t12 := cx + k%3 - 1
 			t13 := cy + k/3%3 - 1
 			t14 := cz + k/9 - 1
 			x := t12
 			y := t13
 			z := t14
-//line kernels.go:84
-			from := p
+			/*line kernels.go:84*/ from := p
 			if x < 0 {
 				x += b.Cells
 				from.X += b.Side
@@ -618,30 +474,25 @@ func quernRow1Attract(r *host.Run, base int, position, force []kernel.Vec4[float
 			t15 := x
 			t16 := y
 			t17 := z
-//line kernels.go:106
-			result04 := b.number(t15, t16, t17)
+			/*line kernels.go:106*/ result04 := b.number(t15, t16, t17)
 			cell := result04
-//line kernels.go:107
-			j := first[cell]
+			/*line kernels.go:107*/ j := first[cell]
 			for bound := first[cell+1]; j < bound; j++ {
-//line kernels.go:108
-				q := position[j]
+				/*line kernels.go:108*/ q := position[j]
 				t19 := from.X - q.X
 				t20 := from.Y - q.Y
 				t21 := from.Z - q.Z
 				dx := t19
 				dy := t20
 				dz := t21
-//line kernels.go:110
-				square := dx*dx + dy*dy + dz*dz
+				/*line kernels.go:110*/ square := dx*dx + dy*dy + dz*dz
 				if square >= 6.25 || int(j) == i {
 					continue
 				}
 				t22 := square
 				result05 := kernel.Rsqrt[float32](t22)
 				inverse := result05
-//line kernels.go:115
-				inverse2 := inverse * inverse
+				/*line kernels.go:115*/ inverse2 := inverse * inverse
 				inverse6 := inverse2 * inverse2 * inverse2
 				f := 24*inverse6*(2*inverse6-1)*inverse2 + 0.03899948*inverse
 				sum.X += f * dx
@@ -651,18 +502,14 @@ func quernRow1Attract(r *host.Run, base int, position, force []kernel.Vec4[float
 			}
 		}
 		force[i] = sum
-	}
+	} /*line quern_gen.go:505:1*/
 }
 
 // quernFunc1Attract is main.box.column.
-//
-//line quern_gen.go:660:1
 func quernFunc1Attract(b box, x float32) int32 {
-//line kernels.go:27
-	return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1)
+	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:510:1*/
 }
 
-//line quern_gen.go:666:1
 func quernPlainMeasure(r *host.Run) {
 	v0, v1, v2 := host.Slice[vector](r, 0), host.Slice[vector](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_measure(t, v0, v1, v2) })
@@ -696,7 +543,7 @@ func quernHostMeasure(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Measure(r *host.Run, base, t2 int, force, velocity []kernel.Vec4[float32], out []float64, size, size2, size3, width, base2, base3, base4, base5 int) {
+func quernRow1Measure(r *host.Run, base int, t2 int, force []kernel.Vec4[float32], velocity []kernel.Vec4[float32], out []float64, size int, size2 int, size3 int, width int, base2 int, base3 int, base4 int, base5 int) {
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
 		count := min(len(force)-base, t2-base, width)
 		if count <= 0 {
@@ -711,21 +558,17 @@ func quernRow1Measure(r *host.Run, base, t2 int, force, velocity []kernel.Vec4[f
 			row6 := out[base4:][:count]
 			row7 := out[base5:][:count]
 			for threadX := range count {
-//line kernels.go:135
-				t3 := float64(row[threadX].X)
+				/*line kernels.go:135*/ t3 := float64(row[threadX].X)
 				t4 := float64(row[threadX].Y)
 				t5 := float64(row[threadX].Z)
 				x := t3
 				y := t4
 				z := t5
-//line kernels.go:136
-				row2[threadX] = (x*x + y*y + z*z) / 2
+				/*line kernels.go:136*/ row2[threadX] = (x*x + y*y + z*z) / 2
 				row3[threadX] = float64(row4[threadX].W)
 				_ = row5[threadX]
-//line kernels.go:138
-				_ = row6[threadX]
-//line kernels.go:138
-				_ = row7[threadX]
+				/*line kernels.go:138*/ _ = row6[threadX]
+				/*line kernels.go:138*/ _ = row7[threadX]
 				t12 := x
 				t13 := y
 				t14 := z
@@ -742,33 +585,24 @@ func quernRow1Measure(r *host.Run, base, t2 int, force, velocity []kernel.Vec4[f
 		t7 := size + t1
 		t9 := size2 + t1
 		t11 := size3 + t1
-//line kernels.go:134
-		if t1 < t2 && t1 < len(force) {
+		/*line kernels.go:134*/ if t1 < t2 && t1 < len(force) {
 			t3 := float64(velocity[t1].X)
-//line kernels.go:135
-			t4 := float64(velocity[t1].Y)
-//line kernels.go:135
-			t5 := float64(velocity[t1].Z)
+			/*line kernels.go:135*/ t4 := float64(velocity[t1].Y)
+			/*line kernels.go:135*/ t5 := float64(velocity[t1].Z)
 			x := t3
 			y := t4
 			z := t5
-//line kernels.go:136
-			out[t1] = (x*x + y*y + z*z) / 2
+			/*line kernels.go:136*/ out[t1] = (x*x + y*y + z*z) / 2
 			out[t2+t1] = float64(force[t1].W)
 			_ = out[t7]
-//line kernels.go:138
-			_ = out[t9]
-//line kernels.go:138
-			_ = out[t11]
+			/*line kernels.go:138*/ _ = out[t9]
+			/*line kernels.go:138*/ _ = out[t11]
 			t12 := x
 			t13 := y
 			t14 := z
-//line kernels.go:138
-			out[t7] = t12
-//line kernels.go:138
-			out[t9] = t13
-//line kernels.go:138
-			out[t11] = t14
+			/*line kernels.go:138*/ out[t7] = t12
+			/*line kernels.go:138*/ out[t9] = t13
+			/*line kernels.go:138*/ out[t11] = t14
 		}
-	}
+	} /*line quern_gen.go:607:1*/
 }

@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/flow",
-	Archive: quern_gen_zip,
-	Sum:     "6fce1f3421ac162e0b345b2a21761113c56190f14075123cff5c4c11b65e9aa2",
+	Archive: &quern_gen_zip,
+	Sum:     "c282740e09ff868587cb9d9c630e53c94f7d9021af3cfc9bfd60fd4ed36eb9c3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -46,41 +46,7 @@ var (
 	quern_velocities quern_gen_is_stale__run_go_generate__velocities = velocities
 )
 
-var quernStep = gpu.NewKernel(compiled.Kernel{
-	Name: "step", Package: "quern.dev/examples/flow", Pos: "kernels.go:51",
-	Params: []compiled.Param{
-		{Name: "c", Kind: compiled.Struct, Type: "main.channel", Size: 56, Layout: "struct{Width int; Height int; CenterX float32; CenterY float32; Radius float32; Speed float32; Relaxation float32; Fringe int; Probe int}"},
-		{Name: "number", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "record", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 5, 9, 0, 1, 1, 1, 4, 4, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 75, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 83, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 101, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 104, Col: 2},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 75, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 83, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 101, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 104, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 75, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 83, Col: 4},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 101, Col: 3},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 104, Col: 2},
-		}},
-	},
-	Host:  quernHostStep,
-	Plain: quernPlainStep,
-})
+var quernStep = &gpu.Kernel{Declared: compiled.Declaration{Name: "step", Code: &quernPTX, Host: quernHostStep, Plain: quernPlainStep}}
 
 // LaunchStep runs step on the grid g.
 //
@@ -102,24 +68,7 @@ func LaunchStep(s *gpu.Stream, g gpu.Grid, c channel, number int, from, to, reco
 	return l.End()
 }
 
-var quernStart = gpu.NewKernel(compiled.Kernel{
-	Name: "start", Package: "quern.dev/examples/flow", Pos: "kernels.go:111",
-	Params: []compiled.Param{
-		{Name: "c", Kind: compiled.Struct, Type: "main.channel", Size: 56, Layout: "struct{Width int; Height int; CenterX float32; CenterY float32; Radius float32; Speed float32; Relaxation float32; Fringe int; Probe int}"},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 118, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 118, Col: 3},
-		}},
-	},
-	Host:  quernHostStart,
-	Plain: quernPlainStart,
-})
+var quernStart = &gpu.Kernel{Declared: compiled.Declaration{Name: "start", Code: &quernPTX, Host: quernHostStart, Plain: quernPlainStart}}
 
 // LaunchStart runs start on the grid g.
 //
@@ -135,27 +84,7 @@ func LaunchStart(s *gpu.Stream, g gpu.Grid, c channel, to *gpu.Buffer[float32]) 
 	return l.End()
 }
 
-var quernVelocities = gpu.NewKernel(compiled.Kernel{
-	Name: "velocities", Package: "quern.dev/examples/flow", Pos: "kernels.go:125",
-	Params: []compiled.Param{
-		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "ux", Kind: compiled.Slice, Type: "float32", Size: 4},
-		{Name: "uy", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 9, 1, 1, 5, 4, 1, 0, 0, 8, 1, 1, 5, 4, 1, 2, 4, 7, 1, 0, 0, 8, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 9, 1, 1, 5, 9, 2147483648}, Threads: 2},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 9, 1, 1, 5, 4, 1, 0, 0, 8, 1, 1, 5, 4, 1, 2, 4, 7, 1, 0, 0, 8, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 9, 1, 1, 5, 9, 2147483648}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 1, 5, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 133, Col: 8},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 133, Col: 8},
-		}},
-	},
-	Host:  quernHostVelocities,
-	Plain: quernPlainVelocities,
-})
+var quernVelocities = &gpu.Kernel{Declared: compiled.Declaration{Name: "velocities", Code: &quernPTX, Host: quernHostVelocities, Plain: quernPlainVelocities}}
 
 // LaunchVelocities runs velocities on the grid g.
 //
@@ -232,7 +161,7 @@ func quernHostStep(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Step(r *host.Run, base int, c channel, y, t4_0, t4_2 int, from []float32, start, start2, start3, size2, size3, size4, size5, size6, size7 int, to []float32, t1, size int, record []float32, number, size8, width, start4, start5, start6, start7, start8, start9, start10, start11, start12 int) {
+func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, from []float32, start int, start2 int, start3 int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, to []float32, t1 int, size int, record []float32, number int, size8 int, width int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, start10 int, start11 int, start12 int) {
 	if !(y < c.Height) {
 		return
 	}
@@ -260,13 +189,11 @@ func quernRow1Step(r *host.Run, base int, c channel, y, t4_0, t4_2 int, from []f
 				t2 := start + x
 				into := size8 + x
 				share := float32(into+1) * 0.1 / float32(c.Fringe)
-//line kernels.go:58
-				columns_0 := t3_0
+				/*line kernels.go:58*/ columns_0 := t3_0
 				columns_2 := t3_2
 				rows_0 := t4_0
 				rows_2 := t4_2
-//line kernels.go:59
-				if x == 0 {
+				/*line kernels.go:59*/ if x == 0 {
 					columns_2 = c.Width - 1
 				}
 				if x == c.Width-1 {
@@ -286,51 +213,41 @@ func quernRow1Step(r *host.Run, base int, c channel, y, t4_0, t4_2 int, from []f
 				density += f[0]
 				px += f[0] * 0
 				py += f[0] * 0
-//line kernels.go:75
-				f[1] = from[start2+columns_2]
+				/*line kernels.go:75*/ f[1] = from[start2+columns_2]
 				density += f[1]
 				px += f[1]
 				py += f[1] * 0
-//line kernels.go:75
-				f[2] = from[start3+columns_0]
+				/*line kernels.go:75*/ f[2] = from[start3+columns_0]
 				density += f[2]
 				px += -f[2]
 				py += f[2] * 0
-//line kernels.go:75
-				f[3] = from[size2+rows_2*c.Width+x]
+				/*line kernels.go:75*/ f[3] = from[size2+rows_2*c.Width+x]
 				density += f[3]
 				px += f[3] * 0
 				py += f[3]
-//line kernels.go:75
-				f[4] = from[size3+rows_0*c.Width+x]
+				/*line kernels.go:75*/ f[4] = from[size3+rows_0*c.Width+x]
 				density += f[4]
 				px += f[4] * 0
 				py += -f[4]
-//line kernels.go:75
-				f[5] = from[size4+rows_2*c.Width+columns_2]
+				/*line kernels.go:75*/ f[5] = from[size4+rows_2*c.Width+columns_2]
 				density += f[5]
 				px += f[5]
 				py += f[5]
-//line kernels.go:75
-				f[6] = from[size5+rows_0*c.Width+columns_0]
+				/*line kernels.go:75*/ f[6] = from[size5+rows_0*c.Width+columns_0]
 				density += f[6]
 				px += -f[6]
 				py += -f[6]
-//line kernels.go:75
-				f[7] = from[size6+rows_0*c.Width+columns_2]
+				/*line kernels.go:75*/ f[7] = from[size6+rows_0*c.Width+columns_2]
 				density += f[7]
 				px += f[7]
 				py += -f[7]
-//line kernels.go:75
-				f[8] = from[size7+rows_2*c.Width+columns_0]
+				/*line kernels.go:75*/ f[8] = from[size7+rows_2*c.Width+columns_0]
 				density += f[8]
 				px += -f[8]
 				py += f[8]
-//line kernels.go:80
-				result0 := c.solid(x, y)
+				/*line kernels.go:80*/ result0 := c.solid(x, y)
 				if result0 {
-//line kernels.go:83
-					row2[threadX] = f[0]
+					/*line kernels.go:83*/ row2[threadX] = f[0]
 					row3[threadX] = f[2]
 					row4[threadX] = f[1]
 					row5[threadX] = f[4]
@@ -339,105 +256,77 @@ func quernRow1Step(r *host.Run, base int, c channel, y, t4_0, t4_2 int, from []f
 					row8[threadX] = f[5]
 					row9[threadX] = f[8]
 					row10[threadX] = f[7]
-//line kernels.go:85
-					continue
+					/*line kernels.go:85*/ continue
 				}
 				t8 := px / (density + 1)
 				t9 := py / (density + 1)
 				ux := t8
 				uy := t9
-//line kernels.go:88
-				if t2 == c.Probe {
+				/*line kernels.go:88*/ if t2 == c.Probe {
 					record[number] = uy
 				}
 				if into >= 0 {
-//line kernels.go:94
-					ux += share * (c.Speed - ux)
+					/*line kernels.go:94*/ ux += share * (c.Speed - ux)
 					uy -= share * uy
 				}
 				rest := density
-//line kernels.go:100
-				t11 := density
+				/*line kernels.go:100*/ t11 := density
 				t12 := ux
 				t13 := uy
-//line kernels.go:100
-				result02 := equilibrium(1, t11, t12, t13)
+				/*line kernels.go:100*/ result02 := equilibrium(1, t11, t12, t13)
 				v := f[1] + c.Relaxation*(result02-f[1])
-//line kernels.go:101
-				row3[threadX] = v
+				/*line kernels.go:101*/ row3[threadX] = v
 				rest -= v
-//line kernels.go:100
-				t112 := density
+				/*line kernels.go:100*/ t112 := density
 				t122 := ux
 				t132 := uy
-//line kernels.go:100
-				result03 := equilibrium(2, t112, t122, t132)
+				/*line kernels.go:100*/ result03 := equilibrium(2, t112, t122, t132)
 				v2 := f[2] + c.Relaxation*(result03-f[2])
-//line kernels.go:101
-				row4[threadX] = v2
+				/*line kernels.go:101*/ row4[threadX] = v2
 				rest -= v2
-//line kernels.go:100
-				t113 := density
+				/*line kernels.go:100*/ t113 := density
 				t123 := ux
 				t133 := uy
-//line kernels.go:100
-				result04 := equilibrium(3, t113, t123, t133)
+				/*line kernels.go:100*/ result04 := equilibrium(3, t113, t123, t133)
 				v3 := f[3] + c.Relaxation*(result04-f[3])
-//line kernels.go:101
-				row5[threadX] = v3
+				/*line kernels.go:101*/ row5[threadX] = v3
 				rest -= v3
-//line kernels.go:100
-				t114 := density
+				/*line kernels.go:100*/ t114 := density
 				t124 := ux
 				t134 := uy
-//line kernels.go:100
-				result05 := equilibrium(4, t114, t124, t134)
+				/*line kernels.go:100*/ result05 := equilibrium(4, t114, t124, t134)
 				v4 := f[4] + c.Relaxation*(result05-f[4])
-//line kernels.go:101
-				row6[threadX] = v4
+				/*line kernels.go:101*/ row6[threadX] = v4
 				rest -= v4
-//line kernels.go:100
-				t115 := density
+				/*line kernels.go:100*/ t115 := density
 				t125 := ux
 				t135 := uy
-//line kernels.go:100
-				result06 := equilibrium(5, t115, t125, t135)
+				/*line kernels.go:100*/ result06 := equilibrium(5, t115, t125, t135)
 				v5 := f[5] + c.Relaxation*(result06-f[5])
-//line kernels.go:101
-				row7[threadX] = v5
+				/*line kernels.go:101*/ row7[threadX] = v5
 				rest -= v5
-//line kernels.go:100
-				t116 := density
+				/*line kernels.go:100*/ t116 := density
 				t126 := ux
 				t136 := uy
-//line kernels.go:100
-				result07 := equilibrium(6, t116, t126, t136)
+				/*line kernels.go:100*/ result07 := equilibrium(6, t116, t126, t136)
 				v6 := f[6] + c.Relaxation*(result07-f[6])
-//line kernels.go:101
-				row8[threadX] = v6
+				/*line kernels.go:101*/ row8[threadX] = v6
 				rest -= v6
-//line kernels.go:100
-				t117 := density
+				/*line kernels.go:100*/ t117 := density
 				t127 := ux
 				t137 := uy
-//line kernels.go:100
-				result08 := equilibrium(7, t117, t127, t137)
+				/*line kernels.go:100*/ result08 := equilibrium(7, t117, t127, t137)
 				v7 := f[7] + c.Relaxation*(result08-f[7])
-//line kernels.go:101
-				row9[threadX] = v7
+				/*line kernels.go:101*/ row9[threadX] = v7
 				rest -= v7
-//line kernels.go:100
-				t118 := density
+				/*line kernels.go:100*/ t118 := density
 				t128 := ux
 				t138 := uy
-//line kernels.go:100
-				result09 := equilibrium(8, t118, t128, t138)
+				/*line kernels.go:100*/ result09 := equilibrium(8, t118, t128, t138)
 				v8 := f[8] + c.Relaxation*(result09-f[8])
-//line kernels.go:101
-				row10[threadX] = v8
+				/*line kernels.go:101*/ row10[threadX] = v8
 				rest -= v8
-//line kernels.go:104
-				row2[threadX] = rest
+				/*line kernels.go:104*/ row2[threadX] = rest
 			}
 			return
 		}
@@ -449,17 +338,14 @@ func quernRow1Step(r *host.Run, base int, c channel, y, t4_0, t4_2 int, from []f
 		t3_2 := x - 1
 		t2 := start + x
 		into := size8 + x
-//line kernels.go:53
-		if x >= c.Width || y >= c.Height {
+		/*line kernels.go:53*/ if x >= c.Width || y >= c.Height {
 			continue
 		}
-//line kernels.go:58
-		columns_0 := t3_0
+		/*line kernels.go:58*/ columns_0 := t3_0
 		columns_2 := t3_2
 		rows_0 := t4_0
 		rows_2 := t4_2
-//line kernels.go:59
-		if x == 0 {
+		/*line kernels.go:59*/ if x == 0 {
 			columns_2 = c.Width - 1
 		}
 		if x == c.Width-1 {
@@ -479,171 +365,124 @@ func quernRow1Step(r *host.Run, base int, c channel, y, t4_0, t4_2 int, from []f
 		density += f[0]
 		px += f[0] * 0
 		py += f[0] * 0
-//line kernels.go:75
-		f[1] = from[start2+columns_2]
+		/*line kernels.go:75*/ f[1] = from[start2+columns_2]
 		density += f[1]
 		px += f[1]
 		py += f[1] * 0
-//line kernels.go:75
-		f[2] = from[start3+columns_0]
+		/*line kernels.go:75*/ f[2] = from[start3+columns_0]
 		density += f[2]
 		px += -f[2]
 		py += f[2] * 0
-//line kernels.go:75
-		f[3] = from[size2+rows_2*c.Width+x]
+		/*line kernels.go:75*/ f[3] = from[size2+rows_2*c.Width+x]
 		density += f[3]
 		px += f[3] * 0
 		py += f[3]
-//line kernels.go:75
-		f[4] = from[size3+rows_0*c.Width+x]
+		/*line kernels.go:75*/ f[4] = from[size3+rows_0*c.Width+x]
 		density += f[4]
 		px += f[4] * 0
 		py += -f[4]
-//line kernels.go:75
-		f[5] = from[size4+rows_2*c.Width+columns_2]
+		/*line kernels.go:75*/ f[5] = from[size4+rows_2*c.Width+columns_2]
 		density += f[5]
 		px += f[5]
 		py += f[5]
-//line kernels.go:75
-		f[6] = from[size5+rows_0*c.Width+columns_0]
+		/*line kernels.go:75*/ f[6] = from[size5+rows_0*c.Width+columns_0]
 		density += f[6]
 		px += -f[6]
 		py += -f[6]
-//line kernels.go:75
-		f[7] = from[size6+rows_0*c.Width+columns_2]
+		/*line kernels.go:75*/ f[7] = from[size6+rows_0*c.Width+columns_2]
 		density += f[7]
 		px += f[7]
 		py += -f[7]
-//line kernels.go:75
-		f[8] = from[size7+rows_2*c.Width+columns_0]
+		/*line kernels.go:75*/ f[8] = from[size7+rows_2*c.Width+columns_0]
 		density += f[8]
 		px += -f[8]
 		py += f[8]
-//line kernels.go:80
-		result0 := c.solid(x, y)
+		/*line kernels.go:80*/ result0 := c.solid(x, y)
 		if result0 {
-//line kernels.go:83
-			to[t2] = f[0]
-//line kernels.go:83
-			to[t1+t2] = f[2]
-//line kernels.go:83
-			to[size+t2] = f[1]
-//line kernels.go:83
-			to[size2+t2] = f[4]
-//line kernels.go:83
-			to[size3+t2] = f[3]
-//line kernels.go:83
-			to[size4+t2] = f[6]
-//line kernels.go:83
-			to[size5+t2] = f[5]
-//line kernels.go:83
-			to[size6+t2] = f[8]
-//line kernels.go:83
-			to[size7+t2] = f[7]
-//line kernels.go:85
-			continue
+			/*line kernels.go:83*/ to[t2] = f[0]
+			/*line kernels.go:83*/ to[t1+t2] = f[2]
+			/*line kernels.go:83*/ to[size+t2] = f[1]
+			/*line kernels.go:83*/ to[size2+t2] = f[4]
+			/*line kernels.go:83*/ to[size3+t2] = f[3]
+			/*line kernels.go:83*/ to[size4+t2] = f[6]
+			/*line kernels.go:83*/ to[size5+t2] = f[5]
+			/*line kernels.go:83*/ to[size6+t2] = f[8]
+			/*line kernels.go:83*/ to[size7+t2] = f[7]
+			/*line kernels.go:85*/ continue
 		}
 		t8 := px / (density + 1)
 		t9 := py / (density + 1)
 		ux := t8
 		uy := t9
-//line kernels.go:88
-		if t2 == c.Probe {
+		/*line kernels.go:88*/ if t2 == c.Probe {
 			record[number] = uy
 		}
 		if into >= 0 {
-//line kernels.go:93
-			share := float32(into+1) * 0.1 / float32(c.Fringe)
+			/*line kernels.go:93*/ share := float32(into+1) * 0.1 / float32(c.Fringe)
 			ux += share * (c.Speed - ux)
 			uy -= share * uy
 		}
 		rest := density
-//line kernels.go:100
-		t11 := density
+		/*line kernels.go:100*/ t11 := density
 		t12 := ux
 		t13 := uy
-//line kernels.go:100
-		result02 := equilibrium(1, t11, t12, t13)
+		/*line kernels.go:100*/ result02 := equilibrium(1, t11, t12, t13)
 		v := f[1] + c.Relaxation*(result02-f[1])
-//line kernels.go:101
-		to[t1+t2] = v
+		/*line kernels.go:101*/ to[t1+t2] = v
 		rest -= v
-//line kernels.go:100
-		t112 := density
+		/*line kernels.go:100*/ t112 := density
 		t122 := ux
 		t132 := uy
-//line kernels.go:100
-		result03 := equilibrium(2, t112, t122, t132)
+		/*line kernels.go:100*/ result03 := equilibrium(2, t112, t122, t132)
 		v2 := f[2] + c.Relaxation*(result03-f[2])
-//line kernels.go:101
-		to[size+t2] = v2
+		/*line kernels.go:101*/ to[size+t2] = v2
 		rest -= v2
-//line kernels.go:100
-		t113 := density
+		/*line kernels.go:100*/ t113 := density
 		t123 := ux
 		t133 := uy
-//line kernels.go:100
-		result04 := equilibrium(3, t113, t123, t133)
+		/*line kernels.go:100*/ result04 := equilibrium(3, t113, t123, t133)
 		v3 := f[3] + c.Relaxation*(result04-f[3])
-//line kernels.go:101
-		to[size2+t2] = v3
+		/*line kernels.go:101*/ to[size2+t2] = v3
 		rest -= v3
-//line kernels.go:100
-		t114 := density
+		/*line kernels.go:100*/ t114 := density
 		t124 := ux
 		t134 := uy
-//line kernels.go:100
-		result05 := equilibrium(4, t114, t124, t134)
+		/*line kernels.go:100*/ result05 := equilibrium(4, t114, t124, t134)
 		v4 := f[4] + c.Relaxation*(result05-f[4])
-//line kernels.go:101
-		to[size3+t2] = v4
+		/*line kernels.go:101*/ to[size3+t2] = v4
 		rest -= v4
-//line kernels.go:100
-		t115 := density
+		/*line kernels.go:100*/ t115 := density
 		t125 := ux
 		t135 := uy
-//line kernels.go:100
-		result06 := equilibrium(5, t115, t125, t135)
+		/*line kernels.go:100*/ result06 := equilibrium(5, t115, t125, t135)
 		v5 := f[5] + c.Relaxation*(result06-f[5])
-//line kernels.go:101
-		to[size4+t2] = v5
+		/*line kernels.go:101*/ to[size4+t2] = v5
 		rest -= v5
-//line kernels.go:100
-		t116 := density
+		/*line kernels.go:100*/ t116 := density
 		t126 := ux
 		t136 := uy
-//line kernels.go:100
-		result07 := equilibrium(6, t116, t126, t136)
+		/*line kernels.go:100*/ result07 := equilibrium(6, t116, t126, t136)
 		v6 := f[6] + c.Relaxation*(result07-f[6])
-//line kernels.go:101
-		to[size5+t2] = v6
+		/*line kernels.go:101*/ to[size5+t2] = v6
 		rest -= v6
-//line kernels.go:100
-		t117 := density
+		/*line kernels.go:100*/ t117 := density
 		t127 := ux
 		t137 := uy
-//line kernels.go:100
-		result08 := equilibrium(7, t117, t127, t137)
+		/*line kernels.go:100*/ result08 := equilibrium(7, t117, t127, t137)
 		v7 := f[7] + c.Relaxation*(result08-f[7])
-//line kernels.go:101
-		to[size6+t2] = v7
+		/*line kernels.go:101*/ to[size6+t2] = v7
 		rest -= v7
-//line kernels.go:100
-		t118 := density
+		/*line kernels.go:100*/ t118 := density
 		t128 := ux
 		t138 := uy
-//line kernels.go:100
-		result09 := equilibrium(8, t118, t128, t138)
+		/*line kernels.go:100*/ result09 := equilibrium(8, t118, t128, t138)
 		v8 := f[8] + c.Relaxation*(result09-f[8])
-//line kernels.go:101
-		to[size7+t2] = v8
+		/*line kernels.go:101*/ to[size7+t2] = v8
 		rest -= v8
-//line kernels.go:104
-		to[t2] = rest
-	}
+		/*line kernels.go:104*/ to[t2] = rest
+	} /*line quern_gen.go:483:1*/
 }
 
-//line quern_gen.go:647:1
 func quernPlainStart(r *host.Run) {
 	v0, v1 := host.Value[channel](r, 0), host.Slice[float32](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_start(t, v0, v1) })
@@ -693,7 +532,7 @@ func quernHostStart(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Start(r *host.Run, speeds []float32, width, base int, c channel, y int, t1 float32) {
+func quernRow1Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, t1 float32) {
 	speedRow := speeds[:][:width]
 	if !(y < c.Height) {
 		return
@@ -706,8 +545,7 @@ func quernRow1Start(r *host.Run, speeds []float32, width, base int, c channel, y
 		speedRow2 := speedRow[:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line kernels.go:116
-			result0 := kernel.Sin[float32](t1)
+			/*line kernels.go:116*/ result0 := kernel.Sin[float32](t1)
 			speed := c.Speed * (1 + 0.1*result0)
 			speedRow2[threadX] = speed
 		}
@@ -718,17 +556,15 @@ func quernRow1Start(r *host.Run, speeds []float32, width, base int, c channel, y
 		speed := speedRow[threadX]
 		x := base + threadX
 		if x < c.Width && y < c.Height {
-//line kernels.go:116
-			result0 := kernel.Sin[float32](t1)
+			/*line kernels.go:116*/ result0 := kernel.Sin[float32](t1)
 			speed = c.Speed * (1 + 0.1*result0)
 		}
 		speedRow[threadX] = speed
-	}
+	} /*line quern_gen.go:563:1*/
 }
 
 //go:noinline
-//line quern_gen.go:731:1
-func quernRow2Start(r *host.Run, speeds []float32, width, base int, c channel, y, d int, to []float32, start, t3, start2, t32, start3, t33, start4, start5, start6, start7, start8 int) {
+func quernRow2Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, d int, to []float32, start int, t3 int, start2 int, t32 int, start3 int, t33 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	speedRow := speeds[:][:width]
 	if !(y < c.Height) {
 		return
@@ -747,22 +583,17 @@ func quernRow2Start(r *host.Run, speeds []float32, width, base int, c channel, y
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				speed := speedRow3[threadX]
-//line kernels.go:118
-				t4 := speed
-//line kernels.go:118
-				result02 := equilibrium(d, 0, t4, 0)
+				/*line kernels.go:118*/ t4 := speed
+				/*line kernels.go:118*/ result02 := equilibrium(d, 0, t4, 0)
 				row[threadX] = result02
 				t42 := speed
-//line kernels.go:118
-				result03 := equilibrium(t3, 0, t42, 0)
+				/*line kernels.go:118*/ result03 := equilibrium(t3, 0, t42, 0)
 				row2[threadX] = result03
 				t43 := speed
-//line kernels.go:118
-				result04 := equilibrium(t32, 0, t43, 0)
+				/*line kernels.go:118*/ result04 := equilibrium(t32, 0, t43, 0)
 				row3[threadX] = result04
 				t44 := speed
-//line kernels.go:118
-				result05 := equilibrium(t33, 0, t44, 0)
+				/*line kernels.go:118*/ result05 := equilibrium(t33, 0, t44, 0)
 				row4[threadX] = result05
 			}
 			return
@@ -774,32 +605,23 @@ func quernRow2Start(r *host.Run, speeds []float32, width, base int, c channel, y
 		x := base + threadX
 		if x < c.Width && y < c.Height {
 			t4 := speed
-//line kernels.go:118
-			result02 := equilibrium(d, 0, t4, 0)
-//line kernels.go:118
-			to[start+x] = result02
+			/*line kernels.go:118*/ result02 := equilibrium(d, 0, t4, 0)
+			/*line kernels.go:118*/ to[start+x] = result02
 			t42 := speed
-//line kernels.go:118
-			result03 := equilibrium(t3, 0, t42, 0)
-//line kernels.go:118
-			to[start2+x] = result03
+			/*line kernels.go:118*/ result03 := equilibrium(t3, 0, t42, 0)
+			/*line kernels.go:118*/ to[start2+x] = result03
 			t43 := speed
-//line kernels.go:118
-			result04 := equilibrium(t32, 0, t43, 0)
-//line kernels.go:118
-			to[start3+x] = result04
+			/*line kernels.go:118*/ result04 := equilibrium(t32, 0, t43, 0)
+			/*line kernels.go:118*/ to[start3+x] = result04
 			t44 := speed
-//line kernels.go:118
-			result05 := equilibrium(t33, 0, t44, 0)
-//line kernels.go:118
-			to[start4+x] = result05
+			/*line kernels.go:118*/ result05 := equilibrium(t33, 0, t44, 0)
+			/*line kernels.go:118*/ to[start4+x] = result05
 		}
-	}
+	} /*line quern_gen.go:620:1*/
 }
 
 //go:noinline
-//line quern_gen.go:802:1
-func quernRow3Start(r *host.Run, speeds []float32, width, base int, c channel, y, d2 int, to []float32, start9, start10 int) {
+func quernRow3Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, d2 int, to []float32, start9 int, start10 int) {
 	speedRow := speeds[:][:width]
 	if !(y < c.Height) {
 		return
@@ -815,10 +637,8 @@ func quernRow3Start(r *host.Run, speeds []float32, width, base int, c channel, y
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				speed := speedRow4[threadX]
-//line kernels.go:118
-				t45 := speed
-//line kernels.go:118
-				result06 := equilibrium(d2, 0, t45, 0)
+				/*line kernels.go:118*/ t45 := speed
+				/*line kernels.go:118*/ result06 := equilibrium(d2, 0, t45, 0)
 				row5[threadX] = result06
 			}
 			return
@@ -830,15 +650,12 @@ func quernRow3Start(r *host.Run, speeds []float32, width, base int, c channel, y
 		x := base + threadX
 		if x < c.Width && y < c.Height {
 			t45 := speed
-//line kernels.go:118
-			result06 := equilibrium(d2, 0, t45, 0)
-//line kernels.go:118
-			to[start9+x] = result06
+			/*line kernels.go:118*/ result06 := equilibrium(d2, 0, t45, 0)
+			/*line kernels.go:118*/ to[start9+x] = result06
 		}
-	}
+	} /*line quern_gen.go:656:1*/
 }
 
-//line quern_gen.go:842:1
 func quernPlainVelocities(r *host.Run) {
 	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_velocities(t, v0, v1, v2) })
@@ -880,7 +697,7 @@ func quernHostVelocities(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Velocities(r *host.Run, base, t2 int, uy, from []float32, size, size2, size3, size4, size5, size6, size7 int, ux []float32, width, base2, base3, base4, base5, base6, base7, base8, base9 int) {
+func quernRow1Velocities(r *host.Run, base int, t2 int, uy []float32, from []float32, size int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, ux []float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int, base9 int) {
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
 		count := min(len(uy)-base, t2-base, width)
 		if count <= 0 {
@@ -907,50 +724,40 @@ func quernRow1Velocities(r *host.Run, base, t2 int, uy, from []float32, size, si
 				density += f
 				px += f * 0
 				py += f * 0
-//line kernels.go:133
-				f2 := row2[threadX]
+				/*line kernels.go:133*/ f2 := row2[threadX]
 				density += f2
 				px += f2
 				py += f2 * 0
-//line kernels.go:133
-				f3 := row3[threadX]
+				/*line kernels.go:133*/ f3 := row3[threadX]
 				density += f3
 				px += -f3
 				py += f3 * 0
-//line kernels.go:133
-				f4 := row4[threadX]
+				/*line kernels.go:133*/ f4 := row4[threadX]
 				density += f4
 				px += f4 * 0
 				py += f4
-//line kernels.go:133
-				f5 := row5[threadX]
+				/*line kernels.go:133*/ f5 := row5[threadX]
 				density += f5
 				px += f5 * 0
 				py += -f5
-//line kernels.go:133
-				f6 := row6[threadX]
+				/*line kernels.go:133*/ f6 := row6[threadX]
 				density += f6
 				px += f6
 				py += f6
-//line kernels.go:133
-				f7 := row7[threadX]
+				/*line kernels.go:133*/ f7 := row7[threadX]
 				density += f7
 				px += -f7
 				py += -f7
-//line kernels.go:133
-				f8 := row8[threadX]
+				/*line kernels.go:133*/ f8 := row8[threadX]
 				density += f8
 				px += f8
 				py += -f8
-//line kernels.go:133
-				f9 := row9[threadX]
+				/*line kernels.go:133*/ f9 := row9[threadX]
 				density += f9
 				px += -f9
 				py += f9
-//line kernels.go:138
-				_ = row10[threadX]
-//line kernels.go:138
-				_ = row11[threadX]
+				/*line kernels.go:138*/ _ = row10[threadX]
+				/*line kernels.go:138*/ _ = row11[threadX]
 				t7 := px / (1 + density)
 				t8 := py / (1 + density)
 				row10[threadX] = t7
@@ -962,8 +769,7 @@ func quernRow1Velocities(r *host.Run, base, t2 int, uy, from []float32, size, si
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-//line kernels.go:127
-		if t1 >= t2 || t1 >= len(uy) {
+		/*line kernels.go:127*/ if t1 >= t2 || t1 >= len(uy) {
 			continue
 		}
 		var density float32
@@ -973,55 +779,43 @@ func quernRow1Velocities(r *host.Run, base, t2 int, uy, from []float32, size, si
 		density += f
 		px += f * 0
 		py += f * 0
-//line kernels.go:133
-		f2 := from[t2+t1]
+		/*line kernels.go:133*/ f2 := from[t2+t1]
 		density += f2
 		px += f2
 		py += f2 * 0
-//line kernels.go:133
-		f3 := from[size+t1]
+		/*line kernels.go:133*/ f3 := from[size+t1]
 		density += f3
 		px += -f3
 		py += f3 * 0
-//line kernels.go:133
-		f4 := from[size2+t1]
+		/*line kernels.go:133*/ f4 := from[size2+t1]
 		density += f4
 		px += f4 * 0
 		py += f4
-//line kernels.go:133
-		f5 := from[size3+t1]
+		/*line kernels.go:133*/ f5 := from[size3+t1]
 		density += f5
 		px += f5 * 0
 		py += -f5
-//line kernels.go:133
-		f6 := from[size4+t1]
+		/*line kernels.go:133*/ f6 := from[size4+t1]
 		density += f6
 		px += f6
 		py += f6
-//line kernels.go:133
-		f7 := from[size5+t1]
+		/*line kernels.go:133*/ f7 := from[size5+t1]
 		density += f7
 		px += -f7
 		py += -f7
-//line kernels.go:133
-		f8 := from[size6+t1]
+		/*line kernels.go:133*/ f8 := from[size6+t1]
 		density += f8
 		px += f8
 		py += -f8
-//line kernels.go:133
-		f9 := from[size7+t1]
+		/*line kernels.go:133*/ f9 := from[size7+t1]
 		density += f9
 		px += -f9
 		py += f9
-//line kernels.go:138
-		_ = ux[t1]
-//line kernels.go:138
-		_ = uy[t1]
+		/*line kernels.go:138*/ _ = ux[t1]
+		/*line kernels.go:138*/ _ = uy[t1]
 		t7 := px / (1 + density)
 		t8 := py / (1 + density)
-//line kernels.go:138
-		ux[t1] = t7
-//line kernels.go:138
-		uy[t1] = t8
-	}
+		/*line kernels.go:138*/ ux[t1] = t7
+		/*line kernels.go:138*/ uy[t1] = t8
+	} /*line quern_gen.go:820:1*/
 }

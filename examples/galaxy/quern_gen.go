@@ -15,10 +15,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/galaxy",
-	Archive: quern_gen_zip,
-	Sum:     "8910fbe9269f88f9c13cfb23b9c9a71f91eb86b91d7b9a882c15a5ed3a00c05d",
+	Archive: &quern_gen_zip,
+	Sum:     "a6d11af17cf9e6371ec11be0aec2ec845aa66971d102866bbf7e4524183505c8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -37,23 +37,7 @@ var (
 	quern_expose     quern_gen_is_stale__run_go_generate__expose     = expose
 )
 
-var quernAccelerate = gpu.NewKernel(compiled.Kernel{
-	Name: "accelerate", Package: "quern.dev/examples/galaxy", Pos: "kernels.go:20",
-	Params: []compiled.Param{
-		{Name: "softening", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "position", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "acceleration", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483392, 10, 1, 9, 0, 10, 2, 9, 0}},
-		{Name: "wide"},
-	},
-	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 4096,
-	Host:   quernHostAccelerate,
-	Plain:  quernPlainAccelerate,
-})
+var quernAccelerate = &gpu.Kernel{Declared: compiled.Declaration{Name: "accelerate", Code: &quernPTX, Host: quernHostAccelerate, Plain: quernPlainAccelerate}}
 
 // LaunchAccelerate runs accelerate on the grid g.
 //
@@ -70,23 +54,7 @@ func LaunchAccelerate(s *gpu.Stream, g gpu.Grid, softening float32, position, ac
 	return l.End()
 }
 
-var quernAdvance = gpu.NewKernel(compiled.Kernel{
-	Name: "advance", Package: "quern.dev/examples/galaxy", Pos: "kernels.go:58",
-	Params: []compiled.Param{
-		{Name: "kick", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "drift", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "acceleration", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "velocity", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-		{Name: "position", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostAdvance,
-	Plain: quernPlainAdvance,
-})
+var quernAdvance = &gpu.Kernel{Declared: compiled.Declaration{Name: "advance", Code: &quernPTX, Host: quernHostAdvance, Plain: quernPlainAdvance}}
 
 // LaunchAdvance runs advance on the grid g.
 //
@@ -104,22 +72,7 @@ func LaunchAdvance(s *gpu.Stream, g gpu.Grid, kick, drift float32, acceleration,
 	return l.End()
 }
 
-var quernEnergies = gpu.NewKernel(compiled.Kernel{
-	Name: "energies", Package: "quern.dev/examples/galaxy", Pos: "kernels.go:75",
-	Params: []compiled.Param{
-		{Name: "position", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "velocity", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "acceleration", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "energy", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
-		{Name: "wide"},
-	},
-	Host:  quernHostEnergies,
-	Plain: quernPlainEnergies,
-})
+var quernEnergies = &gpu.Kernel{Declared: compiled.Declaration{Name: "energies", Code: &quernPTX, Host: quernHostEnergies, Plain: quernPlainEnergies}}
 
 // LaunchEnergies runs energies on the grid g.
 //
@@ -137,28 +90,7 @@ func LaunchEnergies(s *gpu.Stream, g gpu.Grid, position, velocity, acceleration 
 	return l.End()
 }
 
-var quernExpose = gpu.NewKernel(compiled.Kernel{
-	Name: "expose", Package: "quern.dev/examples/galaxy", Pos: "kernels.go:86",
-	Params: []compiled.Param{
-		{Name: "width", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "height", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "scale", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "position", Kind: compiled.Slice, Type: "main.vector", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
-		{Name: "light", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 0, 2, 1, 3, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 0, 3, 3, 1, 4, 0, 2, 2, 3, 2, 0, 5, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 0, 3, 3, 7, 5, 9, 0, 0, 2, 1, 3, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 9, 2147483651, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483649, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 3, 5, 9, 2147483649, 10, 3, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 3, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 9, 2147483651, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483649, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 3, 5, 9, 2147483649, 10, 3, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 95, Col: 21},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 95, Col: 21},
-		}},
-	},
-	Host:  quernHostExpose,
-	Plain: quernPlainExpose,
-})
+var quernExpose = &gpu.Kernel{Declared: compiled.Declaration{Name: "expose", Code: &quernPTX, Host: quernHostExpose, Plain: quernPlainExpose}}
 
 // LaunchExpose runs expose on the grid g.
 //
@@ -193,8 +125,7 @@ func quernHostAccelerate(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-//line kernels.go:27
-		first = 0
+		/*line kernels.go:27*/ first = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -204,8 +135,7 @@ func quernHostAccelerate(r *host.Run) {
 		}
 		for ; first < len(position); first += 256 {
 			if r.Halted() {
-//line kernels.go:27
-				r.Halt()
+				/*line kernels.go:27*/ r.Halt()
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
@@ -228,11 +158,10 @@ func quernHostAccelerate(r *host.Run) {
 				quernRow4Accelerate(r, ps, first4, as, base, acceleration, softening)
 			}
 		}
-	}
+	} /*line quern_gen.go:161:1*/
 }
 
 //go:noinline
-//line quern_gen.go:236:1
 func quernRow1Accelerate(r *host.Run, ps []kernel.Vec4[float32], first2 int, as []kernel.Vec4[float32], base int, position []kernel.Vec4[float32]) {
 	pRow := (*[256]kernel.Vec4[float32])(ps[first2:])
 	aRow := (*[256]kernel.Vec4[float32])(as[first2:])
@@ -240,11 +169,9 @@ func quernRow1Accelerate(r *host.Run, ps []kernel.Vec4[float32], first2 int, as 
 		row := (*[256]kernel.Vec4[float32])(position[base:])
 		for threadX := range 256 {
 			i := base + threadX
-//line kernels.go:23
-			p := kernel.Vec4[float32]{}
+			/*line kernels.go:23*/ p := kernel.Vec4[float32]{}
 			a := kernel.Vec4[float32]{}
-//line kernels.go:24
-			if i < len(position) {
+			/*line kernels.go:24*/ if i < len(position) {
 				p = row[threadX]
 			}
 			pRow[threadX] = p
@@ -255,36 +182,30 @@ func quernRow1Accelerate(r *host.Run, ps []kernel.Vec4[float32], first2 int, as 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:23
-		p := kernel.Vec4[float32]{}
+		/*line kernels.go:23*/ p := kernel.Vec4[float32]{}
 		a := kernel.Vec4[float32]{}
-//line kernels.go:24
-		if i < len(position) {
+		/*line kernels.go:24*/ if i < len(position) {
 			p = position[i]
 		}
 		pRow[threadX] = p
 		aRow[threadX] = a
-	}
+	} /*line quern_gen.go:192:1*/
 }
 
 //go:noinline
-//line quern_gen.go:272:1
 func quernRow2Accelerate(r *host.Run, first int, position []kernel.Vec4[float32], bodies *[256]kernel.Vec4[float32]) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line kernels.go:28
-		body := kernel.Vec4[float32]{}
+		/*line kernels.go:28*/ body := kernel.Vec4[float32]{}
 		k := first + threadX
 		if k < len(position) {
-//line kernels.go:30
-			body = position[k]
+			/*line kernels.go:30*/ body = position[k]
 		}
 		bodies[threadX] = body
-	}
+	} /*line quern_gen.go:205:1*/
 }
 
 //go:noinline
-//line quern_gen.go:288:1
 func quernRow3Accelerate(r *host.Run, ps []kernel.Vec4[float32], first3 int, as []kernel.Vec4[float32], bodies *[256]kernel.Vec4[float32], value float32) {
 	pRow := (*[256]kernel.Vec4[float32])(ps[first3:])
 	aRow := (*[256]kernel.Vec4[float32])(as[first3:])
@@ -292,10 +213,8 @@ func quernRow3Accelerate(r *host.Run, ps []kernel.Vec4[float32], first3 int, as 
 		r.ThreadIdx.X = threadX
 		p := pRow[threadX]
 		a := aRow[threadX]
-//line kernels.go:34
-		sum := kernel.Vec4[float32]{}
-//line kernels.go:36
-		for k2 := 0; k2 < 256; k2++ {
+		/*line kernels.go:34*/ sum := kernel.Vec4[float32]{}
+		/*line kernels.go:36*/ for k2 := 0; k2 < 256; k2++ {
 			b := bodies[k2]
 			t1 := b.X - p.X
 			t2 := b.Y - p.Y
@@ -303,27 +222,23 @@ func quernRow3Accelerate(r *host.Run, ps []kernel.Vec4[float32], first3 int, as 
 			x := t1
 			y := t2
 			z := t3
-//line kernels.go:39
-			t4 := x*x + y*y + z*z + value
+			/*line kernels.go:39*/ t4 := x*x + y*y + z*z + value
 			result0 := kernel.Rsqrt[float32](t4)
 			r2 := result0
-//line kernels.go:40
-			f := b.W * r2 * r2 * r2
+			/*line kernels.go:40*/ f := b.W * r2 * r2 * r2
 			sum.X += f * x
 			sum.Y += f * y
 			sum.Z += f * z
 			sum.W -= b.W * r2
 		}
 		t6 := sum
-//line kernels.go:46
-		result02 := a.Add(t6)
+		/*line kernels.go:46*/ result02 := a.Add(t6)
 		a = result02
 		aRow[threadX] = a
-	}
+	} /*line quern_gen.go:238:1*/
 }
 
 //go:noinline
-//line quern_gen.go:327:1
 func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as []kernel.Vec4[float32], base int, acceleration []kernel.Vec4[float32], softening float32) {
 	pRow := (*[256]kernel.Vec4[float32])(ps[first4:])
 	aRow := (*[256]kernel.Vec4[float32])(as[first4:])
@@ -339,8 +254,7 @@ func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as 
 			for threadX := range count3 {
 				p := pRow2[threadX]
 				a := aRow2[threadX]
-//line kernels.go:50
-				a.W += p.W / softening
+				/*line kernels.go:50*/ a.W += p.W / softening
 				row2[threadX] = a
 			}
 			return
@@ -351,15 +265,13 @@ func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as 
 		p := pRow[threadX]
 		a := aRow[threadX]
 		i := base + threadX
-//line kernels.go:49
-		if i < len(acceleration) {
+		/*line kernels.go:49*/ if i < len(acceleration) {
 			a.W += p.W / softening
 			acceleration[i] = a
 		}
-	}
+	} /*line quern_gen.go:272:1*/
 }
 
-//line quern_gen.go:363:1
 func quernPlainAdvance(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[vector](r, 2), host.Slice[vector](r, 3), host.Slice[vector](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_advance(t, v0, v1, v2, v3, v4) })
@@ -387,7 +299,7 @@ func quernHostAdvance(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Advance(r *host.Run, base int, position, velocity, acceleration []kernel.Vec4[float32], kick, drift float32, width int) {
+func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], acceleration []kernel.Vec4[float32], kick float32, drift float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(acceleration)-base, len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -398,23 +310,20 @@ func quernRow1Advance(r *host.Run, base int, position, velocity, acceleration []
 			row2 := velocity[base:][:count]
 			row3 := position[base:][:count]
 			for threadX := range count {
-//line kernels.go:60
-				t1 := row[threadX]
+				/*line kernels.go:60*/ t1 := row[threadX]
 				t2 := row2[threadX]
 				t3 := row3[threadX]
 				a := t1
 				v := t2
 				p := t3
-//line kernels.go:61
-				v.X += kick * a.X
+				/*line kernels.go:61*/ v.X += kick * a.X
 				v.Y += kick * a.Y
 				v.Z += kick * a.Z
 				p.X += drift * v.X
 				p.Y += drift * v.Y
 				p.Z += drift * v.Z
 				_ = row2[threadX]
-//line kernels.go:67
-				_ = row3[threadX]
+				/*line kernels.go:67*/ _ = row3[threadX]
 				t8 := v
 				t9 := p
 				row2[threadX] = t8
@@ -426,37 +335,29 @@ func quernRow1Advance(r *host.Run, base int, position, velocity, acceleration []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:59
-		if i < len(position) && i < len(velocity) && i < len(acceleration) {
+		/*line kernels.go:59*/ if i < len(position) && i < len(velocity) && i < len(acceleration) {
 			t1 := acceleration[i]
-//line kernels.go:60
-			t2 := velocity[i]
-//line kernels.go:60
-			t3 := position[i]
+			/*line kernels.go:60*/ t2 := velocity[i]
+			/*line kernels.go:60*/ t3 := position[i]
 			a := t1
 			v := t2
 			p := t3
-//line kernels.go:61
-			v.X += kick * a.X
+			/*line kernels.go:61*/ v.X += kick * a.X
 			v.Y += kick * a.Y
 			v.Z += kick * a.Z
 			p.X += drift * v.X
 			p.Y += drift * v.Y
 			p.Z += drift * v.Z
 			_ = velocity[i]
-//line kernels.go:67
-			_ = position[i]
+			/*line kernels.go:67*/ _ = position[i]
 			t8 := v
 			t9 := p
-//line kernels.go:67
-			velocity[i] = t8
-//line kernels.go:67
-			position[i] = t9
+			/*line kernels.go:67*/ velocity[i] = t8
+			/*line kernels.go:67*/ position[i] = t9
 		}
-	}
+	} /*line quern_gen.go:358:1*/
 }
 
-//line quern_gen.go:460:1
 func quernPlainEnergies(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[vector](r, 0), host.Slice[vector](r, 1), host.Slice[vector](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_energies(t, v0, v1, v2, v3) })
@@ -483,7 +384,7 @@ func quernHostEnergies(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Energies(r *host.Run, base int, energy []float64, position, velocity, acceleration []kernel.Vec4[float32], width int) {
+func quernRow1Energies(r *host.Run, base int, energy []float64, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], acceleration []kernel.Vec4[float32], width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(acceleration)-base, len(energy)-base, len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -495,8 +396,7 @@ func quernRow1Energies(r *host.Run, base int, energy []float64, position, veloci
 			row3 := position[base:][:count]
 			row4 := acceleration[base:][:count]
 			for threadX := range count {
-//line kernels.go:77
-				v := row[threadX]
+				/*line kernels.go:77*/ v := row[threadX]
 				square := float64(v.X)*float64(v.X) + float64(v.Y)*float64(v.Y) + float64(v.Z)*float64(v.Z)
 				row2[threadX] = float64(row3[threadX].W) * (square + float64(row4[threadX].W)) / 2
 			}
@@ -506,16 +406,14 @@ func quernRow1Energies(r *host.Run, base int, energy []float64, position, veloci
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:76
-		if i < len(energy) && i < len(position) && i < len(velocity) && i < len(acceleration) {
+		/*line kernels.go:76*/ if i < len(energy) && i < len(position) && i < len(velocity) && i < len(acceleration) {
 			v := velocity[i]
 			square := float64(v.X)*float64(v.X) + float64(v.Y)*float64(v.Y) + float64(v.Z)*float64(v.Z)
 			energy[i] = float64(position[i].W) * (square + float64(acceleration[i].W)) / 2
 		}
-	}
+	} /*line quern_gen.go:414:1*/
 }
 
-//line quern_gen.go:519:1
 func quernPlainExpose(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[vector](r, 3), host.Slice[float32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_expose(t, v0, v1, v2, v3, v4) })
@@ -545,7 +443,7 @@ func quernHostExpose(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], scale float32, size, size2, width, height int, light []float32, width2 int) {
+func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], scale float32, size int, size2 int, width int, height int, light []float32, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(position)-base, width2)
 		if count <= 0 {
@@ -556,8 +454,7 @@ func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], sca
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels.go:91
-				x := host.Int64[int](float32(math.Floor(float64(row[threadX].X*scale)))) + size
+				/*line kernels.go:91*/ x := host.Int64[int](float32(math.Floor(float64(row[threadX].X*scale)))) + size
 				y := host.Int64[int](float32(math.Floor(float64(-row[threadX].Y*scale)))) + size2
 				if x >= 0 && x < width && y >= 0 && y < height {
 					galaxy := 2 * i / len(position)
@@ -570,8 +467,7 @@ func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], sca
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:88
-		if i >= len(position) {
+		/*line kernels.go:88*/ if i >= len(position) {
 			continue
 		}
 		x := host.Int64[int](float32(math.Floor(float64(position[i].X*scale)))) + size
@@ -580,5 +476,5 @@ func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], sca
 			galaxy := 2 * i / len(position)
 			kernel.AtomicAdd(&light[2*(y*width+x)+galaxy], 1)
 		}
-	}
+	} /*line quern_gen.go:479:1*/
 }

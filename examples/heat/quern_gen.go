@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/heat",
-	Archive: quern_gen_zip,
-	Sum:     "d15056ee8ef8a13f7d3b1f1026953d92d56b4f2f65942dcee329f1c9072e6624",
+	Archive: &quern_gen_zip,
+	Sum:     "f8205abb7f09eaae32cd2e20edbe325ddd2c4073d13d3b37a8b124f6184b01aa",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -32,40 +32,7 @@ var (
 	quern_steps quern_gen_is_stale__run_go_generate__steps = steps
 )
 
-var quernStep = gpu.NewKernel(compiled.Kernel{
-	Name: "step", Package: "quern.dev/examples/heat", Pos: "kernels.go:21",
-	Params: []compiled.Param{
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "held", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 0, 6, 1, 0, 5, 1, 3, 3, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 4, 1, 0, 5, 4, 7, 0, 4, 1, 0, 5, 1, 3, 3, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 4, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1025, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 1, 1, 5, 4, 1, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 4, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 0, 6, 1, 0, 5, 1, 3, 3, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 4, 1, 0, 5, 4, 7, 0, 4, 1, 0, 5, 1, 3, 3, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 4, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1025, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 1, 1, 5, 4, 1, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 4, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 27, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 28, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 34, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 40, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 44, Col: 2},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 27, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 28, Col: 5},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 31, Col: 11},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 34, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 37, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 40, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 44, Col: 2},
-		}},
-	},
-	Host:  quernHostStep,
-	Plain: quernPlainStep,
-})
+var quernStep = &gpu.Kernel{Declared: compiled.Declaration{Name: "step", Code: &quernPTX, Host: quernHostStep, Plain: quernPlainStep}}
 
 // LaunchStep runs step on the grid g.
 //
@@ -84,36 +51,7 @@ func LaunchStep(s *gpu.Stream, g gpu.Grid, w, h int, held *gpu.Buffer[uint8], fr
 	return l.End()
 }
 
-var quernSteps = gpu.NewKernel(compiled.Kernel{
-	Name: "steps", Package: "quern.dev/examples/heat", Pos: "kernels.go:58",
-	Params: []compiled.Param{
-		{Name: "w", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "h", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "count", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "held", Kind: compiled.Slice, Type: "uint8", Size: 1, ReadOnly: true},
-		{Name: "from", Kind: compiled.Slice, Type: "float32", Size: 4, ReadOnly: true},
-		{Name: "to", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 48, 2, 0, 5, 9, 2147483640, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 8, 1, 0, 5, 4, 0, 48, 2, 1, 1, 0, 5, 5, 4, 7, 1, 3, 0, 54, 1, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 55, 1, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 1, 1, 5, 4, 1, 4, 0, 8, 1, 0, 5, 4, 0, 48, 2, 1, 1, 0, 5, 5, 4, 7, 1, 4, 0, 54, 1, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 7, 1, 4, 0, 55, 1, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 5, 0, 48, 2, 1, 1, 0, 5, 5, 4, 7, 1, 5, 0, 48, 1, 0, 5, 4, 0, 7, 1, 1, 5, 4, 1, 0, 1, 1, 5, 4, 0, 8, 3, 7, 1, 0, 1, 5, 3, 0, 48, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 48, 2, 0, 5, 9, 2147483640, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 67, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 67, Col: 25},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 99, Col: 4},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 67, Col: 34},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 67, Col: 25},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 77, Col: 12},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 99, Col: 4},
-		}},
-	},
-	Block:  gpu.Dim3{X: 64, Y: 8, Z: 1},
-	Shared: 32768,
-	Host:   quernHostSteps,
-	Plain:  quernPlainSteps,
-})
+var quernSteps = &gpu.Kernel{Declared: compiled.Declaration{Name: "steps", Code: &quernPTX, Host: quernHostSteps, Plain: quernPlainSteps}}
 
 // LaunchSteps runs steps on the grid g.
 //
@@ -170,7 +108,7 @@ func quernHostStep(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Step(r *host.Run, base, w, y, h int, from []float32, start int, held []uint8, to []float32, width, start2, start3, start4, start5, start6 int) {
+func quernRow1Step(r *host.Run, base int, w int, y int, h int, from []float32, start int, held []uint8, to []float32, width int, start2 int, start3 int, start4 int, start5 int, start6 int) {
 	if !(y < h) {
 		return
 	}
@@ -190,15 +128,13 @@ func quernRow1Step(r *host.Run, base, w, y, h int, from []float32, start int, he
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-//line kernels.go:27
-				cell := row[threadX]
+				/*line kernels.go:27*/ cell := row[threadX]
 				if row2[threadX] == 0 {
 					var left float32
 					var right float32
 					var above float32
 					var below float32
-//line kernels.go:30
-					if x > 0 {
+					/*line kernels.go:30*/ if x > 0 {
 						left = row3[threadX]
 					}
 					if x < w-1 {
@@ -215,12 +151,10 @@ func quernRow1Step(r *host.Run, base, w, y, h int, from []float32, start int, he
 					t3 := right
 					t4 := above
 					t5 := below
-//line kernels.go:42
-					result0 := diffused(t1, t2, t3, t4, t5)
+					/*line kernels.go:42*/ result0 := diffused(t1, t2, t3, t4, t5)
 					cell = result0
 				}
-//line kernels.go:44
-				row7[threadX] = cell
+				/*line kernels.go:44*/ row7[threadX] = cell
 			}
 			return
 		}
@@ -229,19 +163,16 @@ func quernRow1Step(r *host.Run, base, w, y, h int, from []float32, start int, he
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
-//line kernels.go:23
-		if x >= w || y >= h {
+		/*line kernels.go:23*/ if x >= w || y >= h {
 			continue
 		}
-//line kernels.go:27
-		cell := from[i]
+		/*line kernels.go:27*/ cell := from[i]
 		if held[i] == 0 {
 			var left float32
 			var right float32
 			var above float32
 			var below float32
-//line kernels.go:30
-			if x > 0 {
+			/*line kernels.go:30*/ if x > 0 {
 				left = from[i-1]
 			}
 			if x < w-1 {
@@ -258,16 +189,13 @@ func quernRow1Step(r *host.Run, base, w, y, h int, from []float32, start int, he
 			t3 := right
 			t4 := above
 			t5 := below
-//line kernels.go:42
-			result0 := diffused(t1, t2, t3, t4, t5)
+			/*line kernels.go:42*/ result0 := diffused(t1, t2, t3, t4, t5)
 			cell = result0
 		}
-//line kernels.go:44
-		to[i] = cell
-	}
+		/*line kernels.go:44*/ to[i] = cell
+	} /*line quern_gen.go:196:1*/
 }
 
-//line quern_gen.go:271:1
 func quernPlainSteps(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint8](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_steps(t, v0, v1, v2, v3, v4, v5) })
@@ -291,8 +219,7 @@ func quernHostSteps(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX*48 - 8
 		base2 := blockY*48 - 8
-//line kernels.go:76
-		n = 0
+		/*line kernels.go:76*/ n = 0
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -304,16 +231,14 @@ func quernHostSteps(r *host.Run) {
 		}
 		for ; n < count; n++ {
 			if r.Halted() {
-//line kernels.go:76
-				r.Halt()
+				/*line kernels.go:76*/ r.Halt()
 			}
-//line kernels.go:77
-			t14 = n % 2
-			quernRow2Steps(r, tiles, t14)
+			/*line kernels.go:77*/ t14 = n % 2
 			r.ThreadIdx = kernel.Dim3{}
-//line kernels.go:77
-			tile = &tiles[t14]
-			quernRow3Steps(r, cellss, tile)
+			/*line kernels.go:77*/ _ = tiles[t14]
+			r.ThreadIdx = kernel.Dim3{}
+			/*line kernels.go:77*/ tile = &tiles[t14]
+			quernRow2Steps(r, cellss, tile)
 			for threadZ := range 1 {
 				for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -321,17 +246,16 @@ func quernHostSteps(r *host.Run) {
 					t1 := threadY * 8
 					t10 := max(t1-1, 0)
 					t11 := min(t1+8, 63)
-					quernRow4Steps(r, cellss, first3, fixeds, tile, t10, t11, t1)
+					quernRow3Steps(r, cellss, first3, fixeds, tile, t10, t11, t1)
 				}
 			}
 		}
-		quernRow5Steps(r, cellss, base, w, base2, h, to)
-	}
+		quernRow4Steps(r, cellss, base, w, base2, h, to)
+	} /*line quern_gen.go:254:1*/
 }
 
 //go:noinline
-//line quern_gen.go:334:1
-func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]bool, base, w, t3, h int, from []float32, held []uint8) {
+func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]bool, base int, w int, t3 int, h int, from []float32, held []uint8) {
 	cellsRow := (*[64][8]float32)(cellss[first:])
 	fixedRow := (*[64][8]bool)(fixeds[first:])
 	for threadX := range 64 {
@@ -346,46 +270,22 @@ func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]boo
 			if t2 >= 0 && t2 < w && t3+k >= 0 && t3+k < h {
 				i := (t3+k)*w + t2
 				t4 := k
-//line kernels.go:67
-				_ = cells[t4]
+				/*line kernels.go:67*/ _ = cells[t4]
 				t5 := k
-//line kernels.go:67
-				_ = fixed[t5]
-//line kernels.go:67
-				t6 := from[i]
-//line kernels.go:67
-				t7 := held[i] != 0
-//line kernels.go:67
-				cells[t4] = t6
-//line kernels.go:67
-				fixed[t5] = t7
+				/*line kernels.go:67*/ _ = fixed[t5]
+				/*line kernels.go:67*/ t6 := from[i]
+				/*line kernels.go:67*/ t7 := held[i] != 0
+				/*line kernels.go:67*/ cells[t4] = t6
+				/*line kernels.go:67*/ fixed[t5] = t7
 			} else {
 				fixed[k] = true
 			}
 		}
-	}
+	} /*line quern_gen.go:284:1*/
 }
 
 //go:noinline
-//line quern_gen.go:371:1
-func quernRow2Steps(r *host.Run, tiles *[2][64][64]float32, t14 int) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			{
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-//line kernels.go:77
-					_ = tiles[t14]
-				}
-			}
-		}
-	}
-}
-
-//go:noinline
-//line quern_gen.go:388:1
-func quernRow3Steps(r *host.Run, cellss [][8]float32, tile *[64][64]float32) {
+func quernRow2Steps(r *host.Run, cellss [][8]float32, tile *[64][64]float32) {
 	for threadZ := range 1 {
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -396,31 +296,22 @@ func quernRow3Steps(r *host.Run, cellss [][8]float32, tile *[64][64]float32) {
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-//line kernels.go:79
-					tile[t1][threadX] = cells[0]
-//line kernels.go:79
-					tile[t1+1][threadX] = cells[1]
-//line kernels.go:79
-					tile[t1+2][threadX] = cells[2]
-//line kernels.go:79
-					tile[t1+3][threadX] = cells[3]
-//line kernels.go:79
-					tile[t1+4][threadX] = cells[4]
-//line kernels.go:79
-					tile[t1+5][threadX] = cells[5]
-//line kernels.go:79
-					tile[t1+6][threadX] = cells[6]
-//line kernels.go:79
-					tile[t1+7][threadX] = cells[7]
+					/*line kernels.go:79*/ tile[t1][threadX] = cells[0]
+					/*line kernels.go:79*/ tile[t1+1][threadX] = cells[1]
+					/*line kernels.go:79*/ tile[t1+2][threadX] = cells[2]
+					/*line kernels.go:79*/ tile[t1+3][threadX] = cells[3]
+					/*line kernels.go:79*/ tile[t1+4][threadX] = cells[4]
+					/*line kernels.go:79*/ tile[t1+5][threadX] = cells[5]
+					/*line kernels.go:79*/ tile[t1+6][threadX] = cells[6]
+					/*line kernels.go:79*/ tile[t1+7][threadX] = cells[7]
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:310:1*/
 }
 
 //go:noinline
-//line quern_gen.go:423:1
-func quernRow4Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bool, tile *[64][64]float32, t10, t11, t1 int) {
+func quernRow3Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bool, tile *[64][64]float32, t10 int, t11 int, t1 int) {
 	cellsRow := (*[64][8]float32)(cellss[first3:])
 	fixedRow := (*[64][8]bool)(fixeds[first3:])
 	for threadX := range 64 {
@@ -429,43 +320,34 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bo
 		fixed := &fixedRow[threadX]
 		t8 := max(threadX-1, 0)
 		t9 := min(threadX+1, 63)
-//line kernels.go:82
-		t15 := tile[t10][threadX]
-//line kernels.go:82
-		t16 := tile[t11][threadX]
+		/*line kernels.go:82*/ t15 := tile[t10][threadX]
+		/*line kernels.go:82*/ t16 := tile[t11][threadX]
 		last := t15
 		end := t16
-//line kernels.go:83
-		for k2 := 0; k2 < 8; k2++ {
+		/*line kernels.go:83*/ for k2 := 0; k2 < 8; k2++ {
 			t17 := cells[k2]
 			t18 := end
 			cell := t17
 			next := t18
-//line kernels.go:85
-			if k2 < 7 {
+			/*line kernels.go:85*/ if k2 < 7 {
 				next = cells[k2+1]
 			}
 			if !fixed[k2] {
 				t19 := cell
-//line kernels.go:89
-				t20 := tile[t1+k2][t8]
-//line kernels.go:89
-				t21 := tile[t1+k2][t9]
+				/*line kernels.go:89*/ t20 := tile[t1+k2][t8]
+				/*line kernels.go:89*/ t21 := tile[t1+k2][t9]
 				t22 := last
 				t23 := next
-//line kernels.go:89
-				result0 := diffused(t19, t20, t21, t22, t23)
-//line kernels.go:89
-				cells[k2] = result0
+				/*line kernels.go:89*/ result0 := diffused(t19, t20, t21, t22, t23)
+				/*line kernels.go:89*/ cells[k2] = result0
 			}
 			last = cell
 		}
-	}
+	} /*line quern_gen.go:346:1*/
 }
 
 //go:noinline
-//line quern_gen.go:468:1
-func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to []float32) {
+func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int, h int, to []float32) {
 	same := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
 	firstX := 8
 	count2 := min(w-base, 56) - firstX
@@ -521,8 +403,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 						cellsRow2 := cellsRow[firstX:][:count2]
 						for lane := range count2 {
 							cells := &cellsRow2[lane]
-//line kernels.go:99
-							row[lane] = cells[0]
+							/*line kernels.go:99*/ row[lane] = cells[0]
 						}
 						break done3
 					}
@@ -532,8 +413,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1 >= 8 && t1 < 56 && t3 < h {
+						/*line kernels.go:98*/ if t1 >= 8 && t1 < 56 && t3 < h {
 							to[start+t2] = cells[0]
 						}
 					}
@@ -565,8 +445,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1+1 >= 8 && t1+1 < 56 && t3+1 < h {
+						/*line kernels.go:98*/ if t1+1 >= 8 && t1+1 < 56 && t3+1 < h {
 							to[start3+t2] = cells[1]
 						}
 					}
@@ -598,8 +477,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1+2 >= 8 && t1+2 < 56 && t3+2 < h {
+						/*line kernels.go:98*/ if t1+2 >= 8 && t1+2 < 56 && t3+2 < h {
 							to[start5+t2] = cells[2]
 						}
 					}
@@ -631,8 +509,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1+3 >= 8 && t1+3 < 56 && t3+3 < h {
+						/*line kernels.go:98*/ if t1+3 >= 8 && t1+3 < 56 && t3+3 < h {
 							to[start7+t2] = cells[3]
 						}
 					}
@@ -664,8 +541,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1+4 >= 8 && t1+4 < 56 && t3+4 < h {
+						/*line kernels.go:98*/ if t1+4 >= 8 && t1+4 < 56 && t3+4 < h {
 							to[start9+t2] = cells[4]
 						}
 					}
@@ -697,8 +573,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1+5 >= 8 && t1+5 < 56 && t3+5 < h {
+						/*line kernels.go:98*/ if t1+5 >= 8 && t1+5 < 56 && t3+5 < h {
 							to[start11+t2] = cells[5]
 						}
 					}
@@ -730,8 +605,7 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1+6 >= 8 && t1+6 < 56 && t3+6 < h {
+						/*line kernels.go:98*/ if t1+6 >= 8 && t1+6 < 56 && t3+6 < h {
 							to[start13+t2] = cells[6]
 						}
 					}
@@ -763,13 +637,12 @@ func quernRow5Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to 
 					cells := &cellsRow[threadX]
 					t2 := base + threadX
 					if threadX >= 8 && threadX < 56 && t2 < w {
-//line kernels.go:98
-						if t1+7 >= 8 && t1+7 < 56 && t3+7 < h {
+						/*line kernels.go:98*/ if t1+7 >= 8 && t1+7 < 56 && t3+7 < h {
 							to[start15+t2] = cells[7]
 						}
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:647:1*/
 }

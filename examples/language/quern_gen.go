@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "8f6b4ccd1d87cb3988d21200538ac96c88d7d0bde30f8c44e204b09900184138",
+	Sum:     "a6deb285a199aee7fe0497acaafafd764b65739567572c0fee959a91d611f30f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -4586,52 +4586,51 @@ func quernHostTensorProduct(r *host2.Run) {
 			/*line tensor.go:24:100000*/ for threadZ := range 1 {
 				/*line tensor.go:25:100000*/ for threadY := range 1 {
 					/*line tensor.go:26:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:27:100000*/ first2 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:28:100000*/ quernRow2TensorProduct(r, tileA, first2, a, t3, k, start, tileB, b, start2, n, base) /*line quern_gen.go:4590:1*/
+					/*line tensor.go:27:100000*/ quernRow2TensorProduct(r, tileA, a, t3, k, start, tileB, b, start2, n, base) /*line quern_gen.go:4589:1*/
 				}
 			}
-			/*line tensor.go:31:100000*/ for threadZ := range 1 {
-				/*line tensor.go:32:100000*/ for threadY := range 1 {
-					/*line tensor.go:33:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:34:100000*/ first3 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:35:100000*/ quernRow3TensorProduct(r, givens, first3, tileA) /*line quern_gen.go:4597:1*/
+			/*line tensor.go:30:100000*/ for threadZ := range 1 {
+				/*line tensor.go:31:100000*/ for threadY := range 1 {
+					/*line tensor.go:32:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:33:100000*/ first2 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:34:100000*/ quernRow3TensorProduct(r, givens, first2, tileA) /*line quern_gen.go:4596:1*/
 				}
 			}
 			/*line tensor.go:26:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
 			/*line tensor.go:27:100000*/ for threadZ := range 1 {
 				/*line tensor.go:28:100000*/ for threadY := range 1 {
 					/*line tensor.go:29:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:30:100000*/ first4 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:31:100000*/ quernRow4TensorProduct(r, words, first4, words2, words3, words4, fas, givens2, tileB) /*line quern_gen.go:4605:1*/
+					/*line tensor.go:30:100000*/ first3 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:31:100000*/ quernRow4TensorProduct(r, words, first3, words2, words3, words4, fas, givens2, tileB) /*line quern_gen.go:4604:1*/
 				}
 			}
 			/*line tensor.go:27:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			/*line tensor.go:28:100000*/ for threadZ := range 1 {
 				/*line tensor.go:29:100000*/ for threadY := range 1 {
-					/*line tensor.go:30:100000*/ first5 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:31:100000*/ quernRow5TensorProduct(r, sumss, first5, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s) /*line quern_gen.go:4612:1*/
+					/*line tensor.go:30:100000*/ first4 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:31:100000*/ quernRow5TensorProduct(r, sumss, first4, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s) /*line quern_gen.go:4611:1*/
 				}
 			}
 			/*line tensor.go:28:100000*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
 			/*line tensor.go:29:100000*/ for threadZ := range 1 {
 				/*line tensor.go:30:100000*/ for threadY := range 1 {
-					/*line tensor.go:31:100000*/ first6 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:32:100000*/ quernRow6TensorProduct(r, sumss, first6, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s) /*line quern_gen.go:4619:1*/
+					/*line tensor.go:31:100000*/ first5 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:32:100000*/ quernRow6TensorProduct(r, sumss, first5, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s) /*line quern_gen.go:4618:1*/
 				}
 			}
 			/*line tensor.go:29:100000*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
 			/*line tensor.go:30:100000*/ for threadZ := range 1 {
 				/*line tensor.go:31:100000*/ for threadY := range 1 {
-					/*line tensor.go:32:100000*/ first7 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:33:100000*/ quernRow7TensorProduct(r, sumss, first7, sums6, sums7, sums8, sums9) /*line quern_gen.go:4626:1*/
+					/*line tensor.go:32:100000*/ first6 := (threadZ*1 + threadY) * 128
+					/*line tensor.go:33:100000*/ quernRow7TensorProduct(r, sumss, first6, sums6, sums7, sums8, sums9) /*line quern_gen.go:4625:1*/
 				}
 			}
 		}
 		/*line tensor.go:37:100000*/ for threadZ := range 1 {
 			/*line tensor.go:38:100000*/ for threadY := range 1 {
 				/*line tensor.go:39:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:40:100000*/ first8 := (threadZ*1 + threadY) * 128
-				/*line tensor.go:41:100000*/ quernRow8TensorProduct(r, sumss, first8, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468) /*line quern_gen.go:4634:1*/
+				/*line tensor.go:40:100000*/ first7 := (threadZ*1 + threadY) * 128
+				/*line tensor.go:41:100000*/ quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468) /*line quern_gen.go:4633:1*/
 			}
 		}
 	}
@@ -4643,47 +4642,47 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 //line tensor.go:19:100000
-		*sums = [2]kernel.Accumulator[float32]{} /*line quern_gen.go:4646:1*/
+		*sums = [2]kernel.Accumulator[float32]{} /*line quern_gen.go:4645:1*/
 	}
 }
 
 //go:noinline
-func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3 int, k int, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2 int, n int, base int) {
+func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a [][8]kernel.BFloat16, t3 int, k int, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2 int, n int, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first2) >> 5
-		t1 := (threadX + first2) & 31 % 16
-		t2 := (threadX + first2) & 31 / 16
+		warp := threadX >> 5
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
 		t4 := base + warp*16
 		/*line tensor.go:21:100000*/ _ = tileA[warp][t1][t2]
 		/*line tensor.go:21:100000*/ tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
 		/*line tensor.go:22:100000*/ _ = tileB[warp][t1][t2]
-		/*line tensor.go:22:100000*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2] /*line quern_gen.go:4661:1*/
+		/*line tensor.go:22:100000*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2] /*line quern_gen.go:4660:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
-	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first3:])
+func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int, tileA *[4][16][2][8]kernel.BFloat16) {
+	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first2:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first3) >> 5
-		t1 := (threadX + first3) & 31 % 16
-		t2 := (threadX + first3) & 31 / 16
+		warp := threadX >> 5
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
 		/*line tensor.go:26:100000*/ _ = tileA[warp][t1][t2]
 		/*line tensor.go:26:100000*/ given := &tileA[warp][t1][t2]
-		/*line tensor.go:27:100000*/ givenRow[threadX] = given /*line quern_gen.go:4675:1*/
+		/*line tensor.go:27:100000*/ givenRow[threadX] = given /*line quern_gen.go:4674:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2 []uint32, words3 []uint32, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
-	wordRow := (*[128]uint32)(words[first4:])
-	wordRow2 := (*[128]uint32)(words2[first4:])
-	wordRow3 := (*[128]uint32)(words3[first4:])
-	wordRow4 := (*[128]uint32)(words4[first4:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first4:])
-	givenRow2 := (*[128]*[8]kernel.BFloat16)(givens2[first4:])
+func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2 []uint32, words3 []uint32, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
+	wordRow := (*[128]uint32)(words[first3:])
+	wordRow2 := (*[128]uint32)(words2[first3:])
+	wordRow3 := (*[128]uint32)(words3[first3:])
+	wordRow4 := (*[128]uint32)(words4[first3:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first3:])
+	givenRow2 := (*[128]*[8]kernel.BFloat16)(givens2[first3:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -4691,29 +4690,29 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2 []u
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		fa := &faRow[threadX]
-		warp := (threadX + first4) >> 5
-		t1 := (threadX + first4) & 31 % 16
-		t2 := (threadX + first4) & 31 / 16
+		warp := threadX >> 5
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
 //line tensor.go:26:100000
 		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
 		/*line tensor.go:27:100000*/ _ = tileB[warp][t1][t2]
 		/*line tensor.go:27:100000*/ given2 := &tileB[warp][t1][t2]
-		/*line tensor.go:28:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4701:1*/
+		/*line tensor.go:28:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4700:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
-	wordRow5 := (*[128]uint32)(words5[first5:])
-	wordRow6 := (*[128]uint32)(words6[first5:])
-	wordRow7 := (*[128]uint32)(words7[first5:])
-	wordRow8 := (*[128]uint32)(words8[first5:])
-	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first5:])
-	t30Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t30s[first5:])
-	t31Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t31s[first5:])
-	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first5:])
+func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first4 int, fas []kernel.MatrixA[kernel.BFloat16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first4:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first4:])
+	wordRow5 := (*[128]uint32)(words5[first4:])
+	wordRow6 := (*[128]uint32)(words6[first4:])
+	wordRow7 := (*[128]uint32)(words7[first4:])
+	wordRow8 := (*[128]uint32)(words8[first4:])
+	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first4:])
+	t30Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t30s[first4:])
+	t31Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t31s[first4:])
+	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first4:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
@@ -4733,22 +4732,22 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:29:100000
 		*t31 = left
 //line tensor.go:30:100000
-		*t32 = sums[0] /*line quern_gen.go:4736:1*/
+		*t32 = sums[0] /*line quern_gen.go:4735:1*/
 	}
 }
 
 //go:noinline
-func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
-	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first6:])
-	sumRow := (*[128]float32)(sums2[first6:])
-	sumRow2 := (*[128]float32)(sums3[first6:])
-	sumRow3 := (*[128]float32)(sums4[first6:])
-	sumRow4 := (*[128]float32)(sums5[first6:])
-	t37Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t37s[first6:])
-	t38Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t38s[first6:])
-	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first6:])
+func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
+	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first5:])
+	sumRow := (*[128]float32)(sums2[first5:])
+	sumRow2 := (*[128]float32)(sums3[first5:])
+	sumRow3 := (*[128]float32)(sums4[first5:])
+	sumRow4 := (*[128]float32)(sums5[first5:])
+	t37Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t37s[first5:])
+	t38Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t38s[first5:])
+	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first5:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
@@ -4766,51 +4765,51 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:30:100000
 		*t38 = *right
 //line tensor.go:31:100000
-		*t39 = sums[1] /*line quern_gen.go:4769:1*/
+		*t39 = sums[1] /*line quern_gen.go:4768:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6 []float32, sums7 []float32, sums8 []float32, sums9 []float32) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
-	sumRow5 := (*[128]float32)(sums6[first7:])
-	sumRow6 := (*[128]float32)(sums7[first7:])
-	sumRow7 := (*[128]float32)(sums8[first7:])
-	sumRow8 := (*[128]float32)(sums9[first7:])
+func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, sums6 []float32, sums7 []float32, sums8 []float32, sums9 []float32) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
+	sumRow5 := (*[128]float32)(sums6[first6:])
+	sumRow6 := (*[128]float32)(sums7[first6:])
+	sumRow7 := (*[128]float32)(sums8[first6:])
+	sumRow8 := (*[128]float32)(sums9[first6:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 		sum5 := sumRow5[threadX]
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-		/*line tensor.go:29:100000*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8} /*line quern_gen.go:4786:1*/
+		/*line tensor.go:29:100000*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8} /*line quern_gen.go:4785:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3 int, size int, n int, base int, t46 int, size2 int, t462 int, size3 int, t463 int, size4 int, t464 int, size5 int, t465 int, size6 int, t466 int, size7 int, t467 int, size8 int, t468 int) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first8:])
+func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, c []float32, t3 int, size int, n int, base int, t46 int, size2 int, t462 int, size3 int, t463 int, size4 int, t464 int, size5 int, t465 int, size6 int, t466 int, size7 int, t467 int, size8 int, t468 int) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
-		result0 := (threadX+first8)&31>>2 + size
-		warp := (threadX + first8) >> 5
+		result0 := threadX&31>>2 + size
+		warp := threadX >> 5
 		t4 := base + warp*16
-		result02 := (threadX+first8)&31&3<<1 + t46&1
-		result03 := (threadX+first8)&31>>2 + size2
-		result04 := (threadX+first8)&31&3<<1 + t462&1
-		result05 := (threadX+first8)&31>>2 + size3
-		result06 := (threadX+first8)&31&3<<1 + t463&1
-		result07 := (threadX+first8)&31>>2 + size4
-		result08 := (threadX+first8)&31&3<<1 + t464&1
-		result09 := (threadX+first8)&31>>2 + size5
-		result010 := (threadX+first8)&31&3<<1 + t465&1
-		result011 := (threadX+first8)&31>>2 + size6
-		result012 := (threadX+first8)&31&3<<1 + t466&1
-		result013 := (threadX+first8)&31>>2 + size7
-		result014 := (threadX+first8)&31&3<<1 + t467&1
-		result015 := (threadX+first8)&31>>2 + size8
-		result016 := (threadX+first8)&31&3<<1 + t468&1
+		result02 := threadX&31&3<<1 + t46&1
+		result03 := threadX&31>>2 + size2
+		result04 := threadX&31&3<<1 + t462&1
+		result05 := threadX&31>>2 + size3
+		result06 := threadX&31&3<<1 + t463&1
+		result07 := threadX&31>>2 + size4
+		result08 := threadX&31&3<<1 + t464&1
+		result09 := threadX&31>>2 + size5
+		result010 := threadX&31&3<<1 + t465&1
+		result011 := threadX&31>>2 + size6
+		result012 := threadX&31&3<<1 + t466&1
+		result013 := threadX&31>>2 + size7
+		result014 := threadX&31&3<<1 + t467&1
+		result015 := threadX&31>>2 + size8
+		result016 := threadX&31&3<<1 + t468&1
 		/*line tensor.go:32:100000*/ sum9 := sums[0]
 		/*line tensor.go:33:100000*/ v := sum9[0]
 		/*line tensor.go:34:100000*/ c[(t3+result0)*n*8+t4+result02] = v
@@ -4828,7 +4827,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		/*line tensor.go:33:100000*/ v7 := sum10[2]
 		/*line tensor.go:34:100000*/ c[(t3+result013)*n*8+t4+8+result014] = v7
 		/*line tensor.go:33:100000*/ v8 := sum10[3]
-		/*line tensor.go:34:100000*/ c[(t3+result015)*n*8+t4+8+result016] = v8 /*line quern_gen.go:4831:1*/
+		/*line tensor.go:34:100000*/ c[(t3+result015)*n*8+t4+8+result016] = v8 /*line quern_gen.go:4830:1*/
 	}
 }
 
@@ -4877,59 +4876,58 @@ func quernHostSimilarities(r *host2.Run) {
 		/*line tensor.go:50:100000*/ for threadZ := range 1 {
 			/*line tensor.go:51:100000*/ for threadY := range 1 {
 				/*line tensor.go:52:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:53:100000*/ quernRow1Similarities(r, lefts, first, rights) /*line quern_gen.go:4880:1*/
+				/*line tensor.go:53:100000*/ quernRow1Similarities(r, lefts, first, rights) /*line quern_gen.go:4879:1*/
 			}
 		}
 		/*line tensor.go:56:100000*/ for ; at < chunks; at += 2 {
 			/*line tensor.go:57:100000*/ for threadZ := range 1 {
 				/*line tensor.go:58:100000*/ for threadY := range 1 {
 					/*line tensor.go:59:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:60:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:61:100000*/ quernRow2Similarities(r, tile, first2, vectors, chunks, at) /*line quern_gen.go:4888:1*/
+					/*line tensor.go:60:100000*/ quernRow2Similarities(r, tile, vectors, chunks, at) /*line quern_gen.go:4886:1*/
 				}
 			}
-			/*line tensor.go:64:100000*/ for threadZ := range 1 {
-				/*line tensor.go:65:100000*/ for threadY := range 1 {
-					/*line tensor.go:66:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:67:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:68:100000*/ quernRow3Similarities(r, givens, first3, tile) /*line quern_gen.go:4895:1*/
+			/*line tensor.go:63:100000*/ for threadZ := range 1 {
+				/*line tensor.go:64:100000*/ for threadY := range 1 {
+					/*line tensor.go:65:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:66:100000*/ first2 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:67:100000*/ quernRow3Similarities(r, givens, first2, tile) /*line quern_gen.go:4893:1*/
 				}
 			}
 			/*line tensor.go:52:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
 			/*line tensor.go:53:100000*/ for threadZ := range 1 {
 				/*line tensor.go:54:100000*/ for threadY := range 1 {
 					/*line tensor.go:55:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:56:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:57:100000*/ quernRow4Similarities(r, words, first4, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:4903:1*/
+					/*line tensor.go:56:100000*/ first3 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:57:100000*/ quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:4901:1*/
 				}
 			}
 			/*line tensor.go:53:100000*/ host2.LoadMatrix(words5, words6, words7, words8, givens2)
 			/*line tensor.go:54:100000*/ for threadZ := range 1 {
 				/*line tensor.go:55:100000*/ for threadY := range 1 {
-					/*line tensor.go:56:100000*/ first5 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:57:100000*/ quernRow5Similarities(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:4910:1*/
+					/*line tensor.go:56:100000*/ first4 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:57:100000*/ quernRow5Similarities(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:4908:1*/
 				}
 			}
 			/*line tensor.go:54:100000*/ host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
 			/*line tensor.go:55:100000*/ for threadZ := range 1 {
 				/*line tensor.go:56:100000*/ for threadY := range 1 {
-					/*line tensor.go:57:100000*/ first6 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:58:100000*/ quernRow6Similarities(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:4917:1*/
+					/*line tensor.go:57:100000*/ first5 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:58:100000*/ quernRow6Similarities(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:4915:1*/
 				}
 			}
 			/*line tensor.go:61:100000*/ host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
 			/*line tensor.go:62:100000*/ for threadZ := range 1 {
 				/*line tensor.go:63:100000*/ for threadY := range 1 {
-					/*line tensor.go:64:100000*/ first7 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:65:100000*/ quernRow7Similarities(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:4924:1*/
+					/*line tensor.go:64:100000*/ first6 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:65:100000*/ quernRow7Similarities(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:4922:1*/
 				}
 			}
 		}
 		/*line tensor.go:69:100000*/ for threadZ := range 1 {
 			/*line tensor.go:70:100000*/ for threadY := range 1 {
 				/*line tensor.go:71:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:72:100000*/ first8 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:73:100000*/ quernRow8Similarities(r, lefts, first8, rights, c) /*line quern_gen.go:4932:1*/
+				/*line tensor.go:72:100000*/ first7 := (threadZ*1 + threadY) * 32
+				/*line tensor.go:73:100000*/ quernRow8Similarities(r, lefts, first7, rights, c) /*line quern_gen.go:4930:1*/
 			}
 		}
 	}
@@ -4945,41 +4943,41 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:47:100000
 		*left = kernel.Accumulator[int32]{}
 //line tensor.go:48:100000
-		*right = kernel.Accumulator[int32]{} /*line quern_gen.go:4948:1*/
+		*right = kernel.Accumulator[int32]{} /*line quern_gen.go:4946:1*/
 	}
 }
 
 //go:noinline
-func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks int, at int) {
+func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]int8, chunks int, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := (threadX + first2) & 31 % 16
-		t2 := (threadX + first2) & 31 / 16
-		/*line tensor.go:50:100000*/ tile[t1][t2] = vectors[t1*chunks+at+t2] /*line quern_gen.go:4958:1*/
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
+		/*line tensor.go:50:100000*/ tile[t1][t2] = vectors[t1*chunks+at+t2] /*line quern_gen.go:4956:1*/
 	}
 }
 
 //go:noinline
-func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
-	givenRow := (*[32]*[16]int8)(givens[first3:])
+func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[16][2][16]int8) {
+	givenRow := (*[32]*[16]int8)(givens[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := (threadX + first3) & 31 % 16
-		t2 := (threadX + first3) & 31 / 16
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
 		/*line tensor.go:52:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:52:100000*/ given := &tile[t1][t2]
-		/*line tensor.go:53:100000*/ givenRow[threadX] = given /*line quern_gen.go:4971:1*/
+		/*line tensor.go:53:100000*/ givenRow[threadX] = given /*line quern_gen.go:4969:1*/
 	}
 }
 
 //go:noinline
-func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
-	wordRow := (*[32]uint32)(words[first4:])
-	wordRow2 := (*[32]uint32)(words2[first4:])
-	wordRow3 := (*[32]uint32)(words3[first4:])
-	wordRow4 := (*[32]uint32)(words4[first4:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first4:])
-	givenRow2 := (*[32]*[16]int8)(givens2[first4:])
+func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
+	wordRow := (*[32]uint32)(words[first3:])
+	wordRow2 := (*[32]uint32)(words2[first3:])
+	wordRow3 := (*[32]uint32)(words3[first3:])
+	wordRow4 := (*[32]uint32)(words4[first3:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first3:])
+	givenRow2 := (*[32]*[16]int8)(givens2[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -4987,28 +4985,28 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2 []ui
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		a := &aRow[threadX]
-		t1 := (threadX + first4) & 31 % 16
-		t2 := (threadX + first4) & 31 / 16
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
 //line tensor.go:52:100000
 		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
 		/*line tensor.go:53:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:53:100000*/ given2 := &tile[t1][t2]
-		/*line tensor.go:54:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4996:1*/
+		/*line tensor.go:54:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4994:1*/
 	}
 }
 
 //go:noinline
-func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first5:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
-	wordRow5 := (*[32]uint32)(words5[first5:])
-	wordRow6 := (*[32]uint32)(words6[first5:])
-	wordRow7 := (*[32]uint32)(words7[first5:])
-	wordRow8 := (*[32]uint32)(words8[first5:])
-	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first5:])
-	t17Row := (*[32]kernel.MatrixA[int8])(t17s[first5:])
-	t18Row := (*[32]kernel.MatrixB[int8])(t18s[first5:])
-	t19Row := (*[32]kernel.Accumulator[int32])(t19s[first5:])
+func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first4 int, as []kernel.MatrixA[int8], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first4:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first4:])
+	wordRow5 := (*[32]uint32)(words5[first4:])
+	wordRow6 := (*[32]uint32)(words6[first4:])
+	wordRow7 := (*[32]uint32)(words7[first4:])
+	wordRow8 := (*[32]uint32)(words8[first4:])
+	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first4:])
+	t17Row := (*[32]kernel.MatrixA[int8])(t17s[first4:])
+	t18Row := (*[32]kernel.MatrixB[int8])(t18s[first4:])
+	t19Row := (*[32]kernel.Accumulator[int32])(t19s[first4:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
@@ -5028,23 +5026,23 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:55:100000
 		*t18 = bLeft
 //line tensor.go:56:100000
-		*t19 = *left /*line quern_gen.go:5031:1*/
+		*t19 = *left /*line quern_gen.go:5029:1*/
 	}
 }
 
 //go:noinline
-func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums []int32, sums2 []int32, sums3 []int32, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first6:])
-	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first6:])
-	sumRow := (*[32]int32)(sums[first6:])
-	sumRow2 := (*[32]int32)(sums2[first6:])
-	sumRow3 := (*[32]int32)(sums3[first6:])
-	sumRow4 := (*[32]int32)(sums4[first6:])
-	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first6:])
-	t25Row := (*[32]kernel.MatrixA[int8])(t25s[first6:])
-	t26Row := (*[32]kernel.MatrixB[int8])(t26s[first6:])
-	t27Row := (*[32]kernel.Accumulator[int32])(t27s[first6:])
+func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums []int32, sums2 []int32, sums3 []int32, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first5:])
+	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
+	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first5:])
+	sumRow := (*[32]int32)(sums[first5:])
+	sumRow2 := (*[32]int32)(sums2[first5:])
+	sumRow3 := (*[32]int32)(sums3[first5:])
+	sumRow4 := (*[32]int32)(sums4[first5:])
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first5:])
+	t25Row := (*[32]kernel.MatrixA[int8])(t25s[first5:])
+	t26Row := (*[32]kernel.MatrixB[int8])(t26s[first5:])
+	t27Row := (*[32]kernel.Accumulator[int32])(t27s[first5:])
 	for threadX := range 32 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
@@ -5064,19 +5062,19 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 //line tensor.go:56:100000
 		*t26 = *bRight
 //line tensor.go:57:100000
-		*t27 = *right /*line quern_gen.go:5067:1*/
+		*t27 = *right /*line quern_gen.go:5065:1*/
 	}
 }
 
 //go:noinline
-func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights []kernel.Accumulator[int32], t24s []kernel.Accumulator[int32], sums5 []int32, sums6 []int32, sums7 []int32, sums8 []int32) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
-	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first7:])
-	sumRow5 := (*[32]int32)(sums5[first7:])
-	sumRow6 := (*[32]int32)(sums6[first7:])
-	sumRow7 := (*[32]int32)(sums7[first7:])
-	sumRow8 := (*[32]int32)(sums8[first7:])
+func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first6 int, rights []kernel.Accumulator[int32], t24s []kernel.Accumulator[int32], sums5 []int32, sums6 []int32, sums7 []int32, sums8 []int32) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first6:])
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first6:])
+	sumRow5 := (*[32]int32)(sums5[first6:])
+	sumRow6 := (*[32]int32)(sums6[first6:])
+	sumRow7 := (*[32]int32)(sums7[first6:])
+	sumRow8 := (*[32]int32)(sums8[first6:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -5089,22 +5087,22 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:55:100000
 		*left = *t24
 //line tensor.go:56:100000
-		*right = t32 /*line quern_gen.go:5092:1*/
+		*right = t32 /*line quern_gen.go:5090:1*/
 	}
 }
 
 //go:noinline
-func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], c []int32) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first8:])
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first8:])
+func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights []kernel.Accumulator[int32], c []int32) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
+	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-		at2 := (threadX + first8) & 31 & 3 << 1
+		at2 := threadX & 31 & 3 << 1
 		/*line tensor.go:57:100000*/ for i := 0; i < 4; i++ {
 			/*line tensor.go:58:100000*/ t33 := i
-			/*line tensor.go:59:100000*/ result0 := (threadX+first8)&31>>2 + t33>>1<<3
+			/*line tensor.go:59:100000*/ result0 := threadX&31>>2 + t33>>1<<3
 			/*line tensor.go:60:100000*/ t35 := i
 			/*line tensor.go:61:100000*/ result02 := at2 + t35&1
 			/*line tensor.go:62:100000*/ at3 := result0*16 + result02
@@ -5115,7 +5113,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			/*line tensor.go:59:100000*/ t41 := left[i]
 			/*line tensor.go:59:100000*/ t42 := right[i]
 			/*line tensor.go:59:100000*/ c[t38] = t41
-			/*line tensor.go:59:100000*/ c[t40] = t42 /*line quern_gen.go:5118:1*/
+			/*line tensor.go:59:100000*/ c[t40] = t42 /*line quern_gen.go:5116:1*/
 		}
 	}
 }
@@ -5164,59 +5162,58 @@ func quernHostMoments(r *host2.Run) {
 		/*line tensor.go:73:100000*/ for threadZ := range 1 {
 			/*line tensor.go:74:100000*/ for threadY := range 1 {
 				/*line tensor.go:75:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:76:100000*/ quernRow1Moments(r, lefts, first, rights) /*line quern_gen.go:5167:1*/
+				/*line tensor.go:76:100000*/ quernRow1Moments(r, lefts, first, rights) /*line quern_gen.go:5165:1*/
 			}
 		}
 		/*line tensor.go:79:100000*/ for ; at < len(samples); at += 16 {
 			/*line tensor.go:80:100000*/ for threadZ := range 1 {
 				/*line tensor.go:81:100000*/ for threadY := range 1 {
 					/*line tensor.go:82:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:83:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:84:100000*/ quernRow2Moments(r, tile, first2, samples, at) /*line quern_gen.go:5175:1*/
+					/*line tensor.go:83:100000*/ quernRow2Moments(r, tile, samples, at) /*line quern_gen.go:5172:1*/
 				}
 			}
-			/*line tensor.go:87:100000*/ for threadZ := range 1 {
-				/*line tensor.go:88:100000*/ for threadY := range 1 {
-					/*line tensor.go:89:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:90:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:91:100000*/ quernRow3Moments(r, givens, first3, tile) /*line quern_gen.go:5182:1*/
+			/*line tensor.go:86:100000*/ for threadZ := range 1 {
+				/*line tensor.go:87:100000*/ for threadY := range 1 {
+					/*line tensor.go:88:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:89:100000*/ first2 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:90:100000*/ quernRow3Moments(r, givens, first2, tile) /*line quern_gen.go:5179:1*/
 				}
 			}
 			/*line tensor.go:75:100000*/ host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
 			/*line tensor.go:76:100000*/ for threadZ := range 1 {
 				/*line tensor.go:77:100000*/ for threadY := range 1 {
 					/*line tensor.go:78:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:79:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:80:100000*/ quernRow4Moments(r, words, first4, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:5190:1*/
+					/*line tensor.go:79:100000*/ first3 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:80:100000*/ quernRow4Moments(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:5187:1*/
 				}
 			}
 			/*line tensor.go:76:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			/*line tensor.go:77:100000*/ for threadZ := range 1 {
 				/*line tensor.go:78:100000*/ for threadY := range 1 {
-					/*line tensor.go:79:100000*/ first5 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:80:100000*/ quernRow5Moments(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:5197:1*/
+					/*line tensor.go:79:100000*/ first4 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:80:100000*/ quernRow5Moments(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:5194:1*/
 				}
 			}
 			/*line tensor.go:77:100000*/ host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
 			/*line tensor.go:78:100000*/ for threadZ := range 1 {
 				/*line tensor.go:79:100000*/ for threadY := range 1 {
-					/*line tensor.go:80:100000*/ first6 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:81:100000*/ quernRow6Moments(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:5204:1*/
+					/*line tensor.go:80:100000*/ first5 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:81:100000*/ quernRow6Moments(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:5201:1*/
 				}
 			}
 			/*line tensor.go:84:100000*/ host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
 			/*line tensor.go:85:100000*/ for threadZ := range 1 {
 				/*line tensor.go:86:100000*/ for threadY := range 1 {
-					/*line tensor.go:87:100000*/ first7 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:88:100000*/ quernRow7Moments(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:5211:1*/
+					/*line tensor.go:87:100000*/ first6 := (threadZ*1 + threadY) * 32
+					/*line tensor.go:88:100000*/ quernRow7Moments(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:5208:1*/
 				}
 			}
 		}
 		/*line tensor.go:92:100000*/ for threadZ := range 1 {
 			/*line tensor.go:93:100000*/ for threadY := range 1 {
 				/*line tensor.go:94:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:95:100000*/ first8 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:96:100000*/ quernRow8Moments(r, lefts, first8, rights, c) /*line quern_gen.go:5219:1*/
+				/*line tensor.go:95:100000*/ first7 := (threadZ*1 + threadY) * 32
+				/*line tensor.go:96:100000*/ quernRow8Moments(r, lefts, first7, rights, c) /*line quern_gen.go:5216:1*/
 			}
 		}
 	}
@@ -5232,41 +5229,41 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 //line tensor.go:71:100000
 		*left = kernel.Accumulator[float32]{}
 //line tensor.go:72:100000
-		*right = kernel.Accumulator[float32]{} /*line quern_gen.go:5235:1*/
+		*right = kernel.Accumulator[float32]{} /*line quern_gen.go:5232:1*/
 	}
 }
 
 //go:noinline
-func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
+func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := (threadX + first2) & 31 % 16
-		t2 := (threadX + first2) & 31 / 16
-		/*line tensor.go:73:100000*/ tile[t1][t2] = samples[at+t1][t2] /*line quern_gen.go:5245:1*/
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
+		/*line tensor.go:73:100000*/ tile[t1][t2] = samples[at+t1][t2] /*line quern_gen.go:5242:1*/
 	}
 }
 
 //go:noinline
-func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
-	givenRow := (*[32]*[8]kernel.Float16)(givens[first3:])
+func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, tile *[16][2][8]kernel.Float16) {
+	givenRow := (*[32]*[8]kernel.Float16)(givens[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := (threadX + first3) & 31 % 16
-		t2 := (threadX + first3) & 31 / 16
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
 		/*line tensor.go:75:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:75:100000*/ given := &tile[t1][t2]
-		/*line tensor.go:76:100000*/ givenRow[threadX] = given /*line quern_gen.go:5258:1*/
+		/*line tensor.go:76:100000*/ givenRow[threadX] = given /*line quern_gen.go:5255:1*/
 	}
 }
 
 //go:noinline
-func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
-	wordRow := (*[32]uint32)(words[first4:])
-	wordRow2 := (*[32]uint32)(words2[first4:])
-	wordRow3 := (*[32]uint32)(words3[first4:])
-	wordRow4 := (*[32]uint32)(words4[first4:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first4:])
-	givenRow2 := (*[32]*[8]kernel.Float16)(givens2[first4:])
+func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
+	wordRow := (*[32]uint32)(words[first3:])
+	wordRow2 := (*[32]uint32)(words2[first3:])
+	wordRow3 := (*[32]uint32)(words3[first3:])
+	wordRow4 := (*[32]uint32)(words4[first3:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first3:])
+	givenRow2 := (*[32]*[8]kernel.Float16)(givens2[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -5274,28 +5271,28 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2 []uint32,
 		word2 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		a := &aRow[threadX]
-		t1 := (threadX + first4) & 31 % 16
-		t2 := (threadX + first4) & 31 / 16
+		t1 := threadX & 31 % 16
+		t2 := threadX & 31 / 16
 //line tensor.go:75:100000
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
 		/*line tensor.go:76:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:76:100000*/ given2 := &tile[t1][t2]
-		/*line tensor.go:77:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5283:1*/
+		/*line tensor.go:77:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5280:1*/
 	}
 }
 
 //go:noinline
-func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first5:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
-	wordRow5 := (*[32]uint32)(words5[first5:])
-	wordRow6 := (*[32]uint32)(words6[first5:])
-	wordRow7 := (*[32]uint32)(words7[first5:])
-	wordRow8 := (*[32]uint32)(words8[first5:])
-	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first5:])
-	t17Row := (*[32]kernel.MatrixA[kernel.Float16])(t17s[first5:])
-	t18Row := (*[32]kernel.MatrixB[kernel.Float16])(t18s[first5:])
-	t19Row := (*[32]kernel.Accumulator[float32])(t19s[first5:])
+func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 int, as []kernel.MatrixA[kernel.Float16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first4:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first4:])
+	wordRow5 := (*[32]uint32)(words5[first4:])
+	wordRow6 := (*[32]uint32)(words6[first4:])
+	wordRow7 := (*[32]uint32)(words7[first4:])
+	wordRow8 := (*[32]uint32)(words8[first4:])
+	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first4:])
+	t17Row := (*[32]kernel.MatrixA[kernel.Float16])(t17s[first4:])
+	t18Row := (*[32]kernel.MatrixB[kernel.Float16])(t18s[first4:])
+	t19Row := (*[32]kernel.Accumulator[float32])(t19s[first4:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
@@ -5315,23 +5312,23 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 //line tensor.go:78:100000
 		*t18 = bLeft
 //line tensor.go:79:100000
-		*t19 = *left /*line quern_gen.go:5318:1*/
+		*t19 = *left /*line quern_gen.go:5315:1*/
 	}
 }
 
 //go:noinline
-func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums []float32, sums2 []float32, sums3 []float32, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first6:])
-	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first6:])
-	sumRow := (*[32]float32)(sums[first6:])
-	sumRow2 := (*[32]float32)(sums2[first6:])
-	sumRow3 := (*[32]float32)(sums3[first6:])
-	sumRow4 := (*[32]float32)(sums4[first6:])
-	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first6:])
-	t25Row := (*[32]kernel.MatrixA[kernel.Float16])(t25s[first6:])
-	t26Row := (*[32]kernel.MatrixB[kernel.Float16])(t26s[first6:])
-	t27Row := (*[32]kernel.Accumulator[float32])(t27s[first6:])
+func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums []float32, sums2 []float32, sums3 []float32, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first5:])
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
+	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first5:])
+	sumRow := (*[32]float32)(sums[first5:])
+	sumRow2 := (*[32]float32)(sums2[first5:])
+	sumRow3 := (*[32]float32)(sums3[first5:])
+	sumRow4 := (*[32]float32)(sums4[first5:])
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first5:])
+	t25Row := (*[32]kernel.MatrixA[kernel.Float16])(t25s[first5:])
+	t26Row := (*[32]kernel.MatrixB[kernel.Float16])(t26s[first5:])
+	t27Row := (*[32]kernel.Accumulator[float32])(t27s[first5:])
 	for threadX := range 32 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
@@ -5351,19 +5348,19 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 //line tensor.go:79:100000
 		*t26 = *bRight
 //line tensor.go:80:100000
-		*t27 = *right /*line quern_gen.go:5354:1*/
+		*t27 = *right /*line quern_gen.go:5351:1*/
 	}
 }
 
 //go:noinline
-func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights []kernel.Accumulator[float32], t24s []kernel.Accumulator[float32], sums5 []float32, sums6 []float32, sums7 []float32, sums8 []float32) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
-	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first7:])
-	sumRow5 := (*[32]float32)(sums5[first7:])
-	sumRow6 := (*[32]float32)(sums6[first7:])
-	sumRow7 := (*[32]float32)(sums7[first7:])
-	sumRow8 := (*[32]float32)(sums8[first7:])
+func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 int, rights []kernel.Accumulator[float32], t24s []kernel.Accumulator[float32], sums5 []float32, sums6 []float32, sums7 []float32, sums8 []float32) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first6:])
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first6:])
+	sumRow5 := (*[32]float32)(sums5[first6:])
+	sumRow6 := (*[32]float32)(sums6[first6:])
+	sumRow7 := (*[32]float32)(sums7[first6:])
+	sumRow8 := (*[32]float32)(sums8[first6:])
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -5376,22 +5373,22 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 //line tensor.go:78:100000
 		*left = *t24
 //line tensor.go:79:100000
-		*right = t32 /*line quern_gen.go:5379:1*/
+		*right = t32 /*line quern_gen.go:5376:1*/
 	}
 }
 
 //go:noinline
-func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], c []float32) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first8:])
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first8:])
+func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights []kernel.Accumulator[float32], c []float32) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
+	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-		at2 := (threadX + first8) & 31 & 3 << 1
+		at2 := threadX & 31 & 3 << 1
 		/*line tensor.go:80:100000*/ for i := 0; i < 4; i++ {
 			/*line tensor.go:81:100000*/ t33 := i
-			/*line tensor.go:82:100000*/ result0 := (threadX+first8)&31>>2 + t33>>1<<3
+			/*line tensor.go:82:100000*/ result0 := threadX&31>>2 + t33>>1<<3
 			/*line tensor.go:83:100000*/ t35 := i
 			/*line tensor.go:84:100000*/ result02 := at2 + t35&1
 			/*line tensor.go:85:100000*/ at3 := result0*16 + result02
@@ -5402,7 +5399,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 			/*line tensor.go:82:100000*/ t41 := left[i]
 			/*line tensor.go:82:100000*/ t42 := right[i]
 			/*line tensor.go:82:100000*/ c[t38] = t41
-			/*line tensor.go:82:100000*/ c[t40] = t42 /*line quern_gen.go:5405:1*/
+			/*line tensor.go:82:100000*/ c[t40] = t42 /*line quern_gen.go:5402:1*/
 		}
 	}
 }
@@ -5425,14 +5422,14 @@ func quernHostSmallProduct(r *host2.Run) {
 	fas := host2.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
 	n := 1
 	n2 := 1
-	t52 := 1
-	var t6 []float32
+	t9 := 1
+	var t62 []float32
 	t8s := host2.Scratch[kernel.MatrixA[float32]](r, 2, r.BlockDim.Count())
 	t9s := host2.Scratch[kernel.MatrixB[float32]](r, 3, r.BlockDim.Count())
 	t10s := host2.Scratch[kernel.Accumulator[float32]](r, 4, r.BlockDim.Count())
 	n3 := 1
 	n4 := 1
-	t53 := 8
+	t72 := 8
 	sums2 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
 	sums3 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
 	sums4 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
@@ -5455,12 +5452,12 @@ func quernHostSmallProduct(r *host2.Run) {
 		/*line tensor.go:94:100000*/ for threadZ := range 1 {
 			/*line tensor.go:95:100000*/ for threadY := range 1 {
 				/*line tensor.go:96:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:97:100000*/ quernRow1SmallProduct(r, sums, first) /*line quern_gen.go:5458:1*/
+				/*line tensor.go:97:100000*/ quernRow1SmallProduct(r, sums, first) /*line quern_gen.go:5455:1*/
 			}
 		}
 		/*line tensor.go:100:100000*/ for at < k {
 			/*line tensor.go:101:100000*/ if r.Halted() {
-				/*line tensor.go:93:100000*/ r.Halt() /*line quern_gen.go:5463:1*/
+				/*line tensor.go:93:100000*/ r.Halt() /*line quern_gen.go:5460:1*/
 			}
 			/*line tensor.go:94:100000*/ t1 = at
 			/*line tensor.go:95:100000*/ r.ThreadIdx = kernel.Dim3{}
@@ -5470,32 +5467,32 @@ func quernHostSmallProduct(r *host2.Run) {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
 					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:99:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow2SmallProduct(r, fas, first2, t2, k, n, n2, t52) /*line quern_gen.go:5473:1*/
+					/*line tensor.go:100:100000*/ quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9) /*line quern_gen.go:5470:1*/
 				}
 			}
 			/*line tensor.go:103:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:95:100000*/ t6 = b[t5:]
+			/*line tensor.go:95:100000*/ t62 = b[t5:]
 			/*line tensor.go:96:100000*/ for threadZ := range 1 {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
 					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:99:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, t6, n3, n4, t53) /*line quern_gen.go:5482:1*/
+					/*line tensor.go:100:100000*/ quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72) /*line quern_gen.go:5479:1*/
 				}
 			}
 			/*line tensor.go:96:100000*/ host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
 			/*line tensor.go:97:100000*/ for threadZ := range 1 {
 				/*line tensor.go:98:100000*/ for threadY := range 1 {
 					/*line tensor.go:99:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5) /*line quern_gen.go:5489:1*/
+					/*line tensor.go:100:100000*/ quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5) /*line quern_gen.go:5486:1*/
 				}
 			}
-			/*line tensor.go:93:100000*/ at += result05 /*line quern_gen.go:5492:1*/
+			/*line tensor.go:93:100000*/ at += result05 /*line quern_gen.go:5489:1*/
 		}
 		/*line tensor.go:95:100000*/ for threadZ := range 1 {
 			/*line tensor.go:96:100000*/ for threadY := range 1 {
 				/*line tensor.go:97:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line tensor.go:98:100000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:99:100000*/ quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184) /*line quern_gen.go:5498:1*/
+				/*line tensor.go:99:100000*/ quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184) /*line quern_gen.go:5495:1*/
 			}
 		}
 	}
@@ -5507,38 +5504,57 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
 //line tensor.go:91:100000
-		*sum = kernel.Accumulator[float32]{} /*line quern_gen.go:5510:1*/
+		*sum = kernel.Accumulator[float32]{} /*line quern_gen.go:5507:1*/
 	}
 }
 
 //go:noinline
-func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k int, n int, n2 int, t52 int) {
+func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, n int, t2 []float32, k int, n2 int, t9 int) {
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
-		t12 := (threadX + first2) & 31 >> 2
-		t22 := (threadX + first2) & 31 & 3 * n
+		at2 := threadX & 31 & 3 * 1
+		t52 := threadX & 31 >> 2
+		t6 := threadX & 31 & 3 * n
 		/*line tensor.go:94:100000*/ m := kernel.MatrixA[float32]{}
-		/*line tensor.go:95:100000*/ for w := 0; w < 4; w++ {
-			/*line tensor.go:96:100000*/ t3 := t2
-			/*line tensor.go:97:100000*/ t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
-//line tensor.go:98:100000
-			var word uint32
-			/*line tensor.go:99:100000*/ for i := 0; i < n2; i++ {
-				/*line tensor.go:94:100000*/ word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2) /*line quern_gen.go:5529:1*/
+//line tensor.go:95:100000
+		var result0 kernel.MatrixA[float32]
+		/*line tensor.go:96:100000*/ if n == 0 {
+			/*line tensor.go:97:100000*/ for i := 0; i < 2; i++ {
+				/*line tensor.go:94:100000*/ bits := uint64(math.Float32bits(t2[(threadX&31>>2+i*8)*k+at2]))
+				/*line tensor.go:95:100000*/ t12 := i
+				/*line tensor.go:94:100000*/ _ = m[t12]
+				/*line tensor.go:95:100000*/ t22 := i + 2
+				/*line tensor.go:94:100000*/ _ = m[t22]
+				/*line tensor.go:95:100000*/ t3 := uint32(bits)
+				/*line tensor.go:96:100000*/ t4 := uint32(bits >> 32)
+				/*line tensor.go:94:100000*/ m[t12] = t3
+				/*line tensor.go:94:100000*/ m[t22] = t4 /*line quern_gen.go:5533:1*/
 			}
-			/*line tensor.go:96:100000*/ result0 := word
-			/*line tensor.go:94:100000*/ m[w] = result0 /*line quern_gen.go:5532:1*/
-		}
-		/*line tensor.go:96:100000*/ result02 := m
+			/*line tensor.go:96:100000*/ result0 = m
 //line tensor.go:97:100000
-		*fa = result02 /*line quern_gen.go:5536:1*/
+		} else {
+			/*line tensor.go:98:100000*/ for w := 0; w < 4; w++ {
+				/*line tensor.go:99:100000*/ t7 := t2
+				/*line tensor.go:100:100000*/ t8 := (t52+w&1*8)*k + (t6+w>>1*4*n)*1
+//line tensor.go:101:100000
+				var word uint32
+				/*line tensor.go:102:100000*/ for i2 := 0; i2 < n2; i2++ {
+					/*line tensor.go:94:100000*/ word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << (i2 * 32 / n2) /*line quern_gen.go:5544:1*/
+				}
+				/*line tensor.go:96:100000*/ result02 := word
+				/*line tensor.go:94:100000*/ m[w] = result02 /*line quern_gen.go:5547:1*/
+			}
+			/*line tensor.go:96:100000*/ result0 = m /*line quern_gen.go:5549:1*/
+		}
+//line tensor.go:98:100000
+		*fa = result0 /*line quern_gen.go:5552:1*/
 	}
 }
 
 //go:noinline
-func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas []kernel.MatrixA[float32], t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3 int, n4 int, t53 int) {
+func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas []kernel.MatrixA[float32], t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], n3 int, t62 []float32, n4 int, t72 int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first3:])
 	faRow := (*[32]kernel.MatrixA[float32])(fas[first3:])
 	t8Row := (*[32]kernel.MatrixA[float32])(t8s[first3:])
@@ -5548,32 +5564,44 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
-		t8 := &t8Row[threadX]
-		t9 := &t9Row[threadX]
+		t82 := &t8Row[threadX]
+		t92 := &t9Row[threadX]
 		t10 := &t10Row[threadX]
-		t13 := (threadX + first3) & 31 >> 2
-		at2 := t13 * 1
-		t23 := (threadX + first3) & 31 & 3 * n3
+		t32 := threadX & 31 >> 2
+		at3 := t32 * 1
+		t42 := threadX & 31 & 3 * n3
 		/*line tensor.go:95:100000*/ m2 := kernel.MatrixB[float32]{}
-		/*line tensor.go:96:100000*/ for w2 := 0; w2 < 2; w2++ {
-			/*line tensor.go:97:100000*/ t32 := t6
-			/*line tensor.go:98:100000*/ t42 := at2 + (t23+w2*4*n3)*8
-//line tensor.go:99:100000
-			var word2 uint32
-			/*line tensor.go:100:100000*/ for i2 := 0; i2 < n4; i2++ {
-				/*line tensor.go:95:100000*/ word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4) /*line quern_gen.go:5564:1*/
-			}
-			/*line tensor.go:97:100000*/ result03 := word2
-			/*line tensor.go:95:100000*/ m2[w2] = result03 /*line quern_gen.go:5567:1*/
-		}
-		/*line tensor.go:97:100000*/ result04 := m2
-		/*line tensor.go:98:100000*/ fb := result04
 //line tensor.go:96:100000
-		*t8 = *fa
+		var result03 kernel.MatrixB[float32]
+		/*line tensor.go:97:100000*/ if n3 == 0 {
+			/*line tensor.go:95:100000*/ bits2 := uint64(math.Float32bits(t62[threadX&31>>2*1+threadX&31&3*8]))
+			/*line tensor.go:96:100000*/ t13 := uint32(bits2)
+			/*line tensor.go:97:100000*/ t23 := uint32(bits2 >> 32)
+			/*line tensor.go:98:100000*/ m2[0] = t13
+			/*line tensor.go:99:100000*/ m2[1] = t23
+			/*line tensor.go:100:100000*/ result03 = m2
+//line tensor.go:101:100000
+		} else {
+			/*line tensor.go:102:100000*/ for w2 := 0; w2 < 2; w2++ {
+				/*line tensor.go:103:100000*/ t53 := t62
+				/*line tensor.go:104:100000*/ t63 := at3 + (t42+w2*4*n3)*8
+//line tensor.go:105:100000
+				var word2 uint32
+				/*line tensor.go:106:100000*/ for i3 := 0; i3 < n4; i3++ {
+					/*line tensor.go:95:100000*/ word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << (i3 * 32 / n4) /*line quern_gen.go:5591:1*/
+				}
+				/*line tensor.go:97:100000*/ result04 := word2
+				/*line tensor.go:95:100000*/ m2[w2] = result04 /*line quern_gen.go:5594:1*/
+			}
+			/*line tensor.go:97:100000*/ result03 = m2 /*line quern_gen.go:5596:1*/
+		}
+		/*line tensor.go:99:100000*/ fb := result03
+//line tensor.go:96:100000
+		*t82 = *fa
 //line tensor.go:97:100000
-		*t9 = fb
+		*t92 = fb
 //line tensor.go:98:100000
-		*t10 = *sum /*line quern_gen.go:5576:1*/
+		*t10 = *sum /*line quern_gen.go:5604:1*/
 	}
 }
 
@@ -5591,7 +5619,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
 //line tensor.go:96:100000
-		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5594:1*/
+		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5622:1*/
 	}
 }
 
@@ -5601,14 +5629,14 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
-		result06 := (threadX+first5)&31>>2 + size
-		result07 := (threadX+first5)&31&3<<1 + t18&1
-		result08 := (threadX+first5)&31>>2 + size2
-		result09 := (threadX+first5)&31&3<<1 + t182&1
-		result010 := (threadX+first5)&31>>2 + size3
-		result011 := (threadX+first5)&31&3<<1 + t183&1
-		result012 := (threadX+first5)&31>>2 + size4
-		result013 := (threadX+first5)&31&3<<1 + t184&1
+		result06 := threadX&31>>2 + size
+		result07 := threadX&31&3<<1 + t18&1
+		result08 := threadX&31>>2 + size2
+		result09 := threadX&31&3<<1 + t182&1
+		result010 := threadX&31>>2 + size3
+		result011 := threadX&31&3<<1 + t183&1
+		result012 := threadX&31>>2 + size4
+		result013 := threadX&31&3<<1 + t184&1
 		/*line tensor.go:98:100000*/ v := sum[0]
 		/*line tensor.go:99:100000*/ c[result06*8+result07] = v
 		/*line tensor.go:98:100000*/ v2 := sum[1]
@@ -5616,7 +5644,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		/*line tensor.go:98:100000*/ v3 := sum[2]
 		/*line tensor.go:99:100000*/ c[result010*8+result011] = v3
 		/*line tensor.go:98:100000*/ v4 := sum[3]
-		/*line tensor.go:99:100000*/ c[result012*8+result013] = v4 /*line quern_gen.go:5619:1*/
+		/*line tensor.go:99:100000*/ c[result012*8+result013] = v4 /*line quern_gen.go:5647:1*/
 	}
 }
 
@@ -5676,16 +5704,16 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 				/*line texture.go:15:110000*/ t3 := u
 				/*line texture.go:16:110000*/ t4 := v
 				/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
-				/*line texture.go:16:110000*/ row[threadX] = result /*line quern_gen.go:5679:1*/
+				/*line texture.go:16:110000*/ row[threadX] = result /*line quern_gen.go:5707:1*/
 			}
-			/*line texture.go:18:110000*/ return /*line quern_gen.go:5681:1*/
+			/*line texture.go:18:110000*/ return /*line quern_gen.go:5709:1*/
 		}
 	}
 	/*line texture.go:21:110000*/ for threadX := range width {
 		/*line texture.go:22:110000*/ r.ThreadIdx.X = threadX
 		/*line texture.go:23:110000*/ x := base + threadX
 		/*line texture.go:10:110000*/ if x >= w || y >= h {
-			/*line texture.go:11:110000*/ continue /*line quern_gen.go:5688:1*/
+			/*line texture.go:11:110000*/ continue /*line quern_gen.go:5716:1*/
 		}
 		/*line texture.go:13:110000*/ result0 := image.Width()
 		/*line texture.go:14:110000*/ u := float32(result0)/2 + (float32(x)+0.5-value)/factor
@@ -5694,7 +5722,7 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 		/*line texture.go:15:110000*/ t3 := u
 		/*line texture.go:16:110000*/ t4 := v
 		/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
-		/*line texture.go:15:110000*/ out[start+x] = result /*line quern_gen.go:5697:1*/
+		/*line texture.go:15:110000*/ out[start+x] = result /*line quern_gen.go:5725:1*/
 	}
 }
 
@@ -5735,13 +5763,13 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y i
 		/*line texture.go:24:110000*/ t3 := x < result0
 		/*line texture.go:25:110000*/ if t3 {
 			/*line texture.go:23:110000*/ result02 := image.Height()
-			/*line texture.go:24:110000*/ t3 = y < result02 /*line quern_gen.go:5738:1*/
+			/*line texture.go:24:110000*/ t3 = y < result02 /*line quern_gen.go:5766:1*/
 		}
 		/*line texture.go:26:110000*/ if t3 {
 			/*line texture.go:24:110000*/ result03 := image.Width()
 			/*line texture.go:24:110000*/ result04 := image.Fetch(t5, y)
 			/*line texture.go:24:110000*/ result05 := image.Fetch(t8, y)
-			/*line texture.go:24:110000*/ out[y*result03+x] = result04 - result05 /*line quern_gen.go:5744:1*/
+			/*line texture.go:24:110000*/ out[y*result03+x] = result04 - result05 /*line quern_gen.go:5772:1*/
 		}
 	}
 }
@@ -5783,9 +5811,9 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 				/*line types.go:14:120000*/ t1 := row[threadX]
 				/*line types.go:15:120000*/ x2 := row2[threadX]
 				/*line types.go:16:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-				/*line types.go:17:120000*/ row[threadX] = result0 /*line quern_gen.go:5786:1*/
+				/*line types.go:17:120000*/ row[threadX] = result0 /*line quern_gen.go:5814:1*/
 			}
-			/*line types.go:19:120000*/ return /*line quern_gen.go:5788:1*/
+			/*line types.go:19:120000*/ return /*line quern_gen.go:5816:1*/
 		}
 	}
 	/*line types.go:22:120000*/ for threadX := range width {
@@ -5795,7 +5823,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 			/*line types.go:14:120000*/ t1 := y[i]
 			/*line types.go:14:120000*/ x2 := x[i]
 			/*line types.go:15:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-			/*line types.go:14:120000*/ y[i] = result0 /*line quern_gen.go:5798:1*/
+			/*line types.go:14:120000*/ y[i] = result0 /*line quern_gen.go:5826:1*/
 		}
 	}
 }
@@ -5841,11 +5869,11 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 				/*line types.go:25:120000*/ t3 := row[threadX]
 				/*line types.go:26:120000*/ for i2 := 0; i2 < 64; i2++ {
 					/*line types.go:24:120000*/ x := t3[i2]
-					/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5844:1*/
+					/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5872:1*/
 				}
-				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5846:1*/
+				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5874:1*/
 			}
-			/*line types.go:29:120000*/ return /*line quern_gen.go:5848:1*/
+			/*line types.go:29:120000*/ return /*line quern_gen.go:5876:1*/
 		}
 	}
 	/*line types.go:32:120000*/ for threadX := range width {
@@ -5858,9 +5886,9 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 			/*line types.go:24:120000*/ t3 := rows[i]
 			/*line types.go:25:120000*/ for i2 := 0; i2 < 64; i2++ {
 				/*line types.go:24:120000*/ x := t3[i2]
-				/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5861:1*/
+				/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5889:1*/
 			}
-			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5863:1*/
+			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5891:1*/
 		}
 	}
 }
@@ -5909,18 +5937,18 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 					/*line types.go:44:120000*/ t3 := result02
 					/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
 					/*line types.go:46:120000*/ if result03 {
-						/*line types.go:43:120000*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32())))) /*line quern_gen.go:5912:1*/
+						/*line types.go:43:120000*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32())))) /*line quern_gen.go:5940:1*/
 					}
 				}
 			}
-			/*line types.go:47:120000*/ return /*line quern_gen.go:5916:1*/
+			/*line types.go:47:120000*/ return /*line quern_gen.go:5944:1*/
 		}
 	}
 	/*line types.go:50:120000*/ for threadX := range width {
 		/*line types.go:51:120000*/ r.ThreadIdx.X = threadX
 		/*line types.go:52:120000*/ i := base + threadX
 		/*line types.go:36:120000*/ if i >= len(x) {
-			/*line types.go:37:120000*/ continue /*line quern_gen.go:5923:1*/
+			/*line types.go:37:120000*/ continue /*line quern_gen.go:5951:1*/
 		}
 		/*line types.go:40:120000*/ x2 := x[i]
 		/*line types.go:41:120000*/ result0 := x2.Bits()&32767 > 31744
@@ -5933,7 +5961,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 			/*line types.go:44:120000*/ t3 := result02
 			/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
 			/*line types.go:46:120000*/ if result03 {
-				/*line types.go:43:120000*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32())))) /*line quern_gen.go:5936:1*/
+				/*line types.go:43:120000*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32())))) /*line quern_gen.go:5964:1*/
 			}
 		}
 	}
@@ -5975,9 +6003,9 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 				r.ThreadIdx.X = threadX
 				/*line types.go:57:120000*/ t2 := row[threadX]
 				/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:5978:1*/
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6006:1*/
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:5980:1*/
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6008:1*/
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
@@ -5986,7 +6014,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 		/*line types.go:56:120000*/ if i < len(x) {
 			/*line types.go:57:120000*/ t2 := x[i]
 			/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:5989:1*/
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6017:1*/
 		}
 	}
 }
@@ -6027,9 +6055,9 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 				r.ThreadIdx.X = threadX
 				/*line types.go:57:120000*/ t2 := row[threadX]
 				/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6030:1*/
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6058:1*/
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6032:1*/
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6060:1*/
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
@@ -6038,7 +6066,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 		/*line types.go:56:120000*/ if i < len(x) {
 			/*line types.go:57:120000*/ t2 := x[i]
 			/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6041:1*/
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6069:1*/
 		}
 	}
 }
@@ -6079,9 +6107,9 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 				r.ThreadIdx.X = threadX
 				/*line types.go:57:120000*/ t2 := row[threadX]
 				/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6082:1*/
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6110:1*/
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6084:1*/
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6112:1*/
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
@@ -6090,7 +6118,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 		/*line types.go:56:120000*/ if i < len(x) {
 			/*line types.go:57:120000*/ t2 := x[i]
 			/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6093:1*/
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6121:1*/
 		}
 	}
 }
@@ -6132,33 +6160,33 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			for threadX := range count {
 				/*line types.go:69:120000*/ for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
 					/*line types.go:70:120000*/ if r.Halted() {
-						/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6135:1*/
+						/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6163:1*/
 					}
 					/*line types.go:70:120000*/ t1 := v
 					/*line types.go:71:120000*/ t2 := v
 					/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
 					/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-					/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6141:1*/
+					/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6169:1*/
 				}
 			}
-			/*line types.go:77:120000*/ return /*line quern_gen.go:6144:1*/
+			/*line types.go:77:120000*/ return /*line quern_gen.go:6172:1*/
 		}
 	}
 	/*line types.go:80:120000*/ for threadX := range width {
 		/*line types.go:81:120000*/ r.ThreadIdx.X = threadX
 		/*line types.go:82:120000*/ i := base + threadX
 		/*line types.go:66:120000*/ if i >= len(z) || i >= len(steps) {
-			/*line types.go:67:120000*/ continue /*line quern_gen.go:6151:1*/
+			/*line types.go:67:120000*/ continue /*line quern_gen.go:6179:1*/
 		}
 		/*line types.go:69:120000*/ for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
 			/*line types.go:70:120000*/ if r.Halted() {
-				/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6155:1*/
+				/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6183:1*/
 			}
 			/*line types.go:70:120000*/ t1 := v
 			/*line types.go:71:120000*/ t2 := v
 			/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
 			/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-			/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6161:1*/
+			/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6189:1*/
 		}
 	}
 }
@@ -6212,9 +6240,9 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 				/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
 				/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
 				/*line types.go:80:120000*/ t14 := quotient2
-				/*line types.go:81:120000*/ row[threadX] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6215:1*/
+				/*line types.go:81:120000*/ row[threadX] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6243:1*/
 			}
-			/*line types.go:83:120000*/ return /*line quern_gen.go:6217:1*/
+			/*line types.go:83:120000*/ return /*line quern_gen.go:6245:1*/
 		}
 	}
 	/*line types.go:86:120000*/ for threadX := range width {
@@ -6232,7 +6260,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 			/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
 			/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
 			/*line types.go:80:120000*/ t14 := quotient2
-			/*line types.go:79:120000*/ z[i] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6235:1*/
+			/*line types.go:79:120000*/ z[i] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6263:1*/
 		}
 	}
 }
@@ -6275,9 +6303,9 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 				r.ThreadIdx.X = threadX
 				/*line types.go:88:120000*/ t2 := row[threadX]
 				/*line types.go:88:120000*/ result0 := row2[threadX].AddScaled(dt, t2)
-				/*line types.go:89:120000*/ row2[threadX] = result0 /*line quern_gen.go:6278:1*/
+				/*line types.go:89:120000*/ row2[threadX] = result0 /*line quern_gen.go:6306:1*/
 			}
-			/*line types.go:91:120000*/ return /*line quern_gen.go:6280:1*/
+			/*line types.go:91:120000*/ return /*line quern_gen.go:6308:1*/
 		}
 	}
 	/*line types.go:94:120000*/ for threadX := range width {
@@ -6286,7 +6314,7 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 		/*line types.go:87:120000*/ if i < len(position) && i < len(velocity) {
 			/*line types.go:88:120000*/ t2 := velocity[i]
 			/*line types.go:88:120000*/ result0 := position[i].AddScaled(dt, t2)
-			/*line types.go:88:120000*/ position[i] = result0 /*line quern_gen.go:6289:1*/
+			/*line types.go:88:120000*/ position[i] = result0 /*line quern_gen.go:6317:1*/
 		}
 	}
 }
@@ -6334,9 +6362,9 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 				/*line types.go:99:120000*/ t3 := 1 / length
 				/*line types.go:99:120000*/ result02 := n.Scale(t3)
 				/*line types.go:99:120000*/ result03 := result02.Dot(light)
-				/*line types.go:100:120000*/ row2[threadX] = max(0, result03) /*line quern_gen.go:6337:1*/
+				/*line types.go:100:120000*/ row2[threadX] = max(0, result03) /*line quern_gen.go:6365:1*/
 			}
-			/*line types.go:102:120000*/ return /*line quern_gen.go:6339:1*/
+			/*line types.go:102:120000*/ return /*line quern_gen.go:6367:1*/
 		}
 	}
 	/*line types.go:105:120000*/ for threadX := range width {
@@ -6350,7 +6378,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			/*line types.go:99:120000*/ t3 := 1 / length
 			/*line types.go:99:120000*/ result02 := n.Scale(t3)
 			/*line types.go:99:120000*/ result03 := result02.Dot(light)
-			/*line types.go:99:120000*/ out[i] = max(0, result03) /*line quern_gen.go:6353:1*/
+			/*line types.go:99:120000*/ out[i] = max(0, result03) /*line quern_gen.go:6381:1*/
 		}
 	}
 }
@@ -6404,9 +6432,9 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			for threadX := range count {
 				/*line types.go:121:120000*/ _ = row[threadX][0]
 				/*line types.go:122:120000*/ best := &row[threadX][0]
-				/*line types.go:123:120000*/ bestRow2[threadX] = best /*line quern_gen.go:6407:1*/
+				/*line types.go:123:120000*/ bestRow2[threadX] = best /*line quern_gen.go:6435:1*/
 			}
-			/*line types.go:125:120000*/ return /*line quern_gen.go:6409:1*/
+			/*line types.go:125:120000*/ return /*line quern_gen.go:6437:1*/
 		}
 	}
 	/*line types.go:128:120000*/ for threadX := range width {
@@ -6415,9 +6443,9 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		/*line types.go:131:120000*/ i := base + threadX
 		/*line types.go:132:120000*/ if i < len(rows) && i < len(out) {
 			/*line types.go:121:120000*/ _ = rows[i][0]
-			/*line types.go:121:120000*/ best = &rows[i][0] /*line quern_gen.go:6418:1*/
+			/*line types.go:121:120000*/ best = &rows[i][0] /*line quern_gen.go:6446:1*/
 		}
-		/*line types.go:123:120000*/ bestRow[threadX] = best /*line quern_gen.go:6420:1*/
+		/*line types.go:123:120000*/ bestRow[threadX] = best /*line quern_gen.go:6448:1*/
 	}
 }
 
@@ -6429,59 +6457,59 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		if count2 <= 0 {
 			return
 		}
-		if base >= 0 && count2 <= len(rows)-base {
+		if k >= 0 && k < 4 && base >= 0 && count2 <= len(rows)-base && t5 >= 0 && t5 < 4 && t52 >= 0 && t52 < 4 && t53 >= 0 && t53 < 4 {
 			row2 := rows[base:][:count2]
 			bestRow3 := bestRow[:][:count2]
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				best := bestRow3[threadX]
 				/*line types.go:123:120000*/ _ = row2[threadX][k]
-				/*line types.go:123:120000*/ s := &row2[threadX][k]
-				/*line types.go:124:120000*/ t8 := s.Valid
-				/*line types.go:125:120000*/ if t8 {
+				/*line types.go:124:120000*/ s := &row2[threadX][k]
+				/*line types.go:125:120000*/ t8 := s.Valid
+				/*line types.go:126:120000*/ if t8 {
 					/*line types.go:123:120000*/ result0 := s.width()
 					/*line types.go:123:120000*/ result02 := best.width()
-					/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6444:1*/
+					/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6472:1*/
 				}
 				/*line types.go:126:120000*/ if t8 {
-					/*line types.go:124:120000*/ best = s /*line quern_gen.go:6447:1*/
+					/*line types.go:124:120000*/ best = s /*line quern_gen.go:6475:1*/
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t5]
-				/*line types.go:123:120000*/ s2 := &row2[threadX][t5]
-				/*line types.go:124:120000*/ t82 := s2.Valid
-				/*line types.go:125:120000*/ if t82 {
+				/*line types.go:124:120000*/ s2 := &row2[threadX][t5]
+				/*line types.go:125:120000*/ t82 := s2.Valid
+				/*line types.go:126:120000*/ if t82 {
 					/*line types.go:123:120000*/ result03 := s2.width()
 					/*line types.go:123:120000*/ result04 := best.width()
-					/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6455:1*/
+					/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6483:1*/
 				}
 				/*line types.go:126:120000*/ if t82 {
-					/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6458:1*/
+					/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6486:1*/
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t52]
-				/*line types.go:123:120000*/ s3 := &row2[threadX][t52]
-				/*line types.go:124:120000*/ t83 := s3.Valid
-				/*line types.go:125:120000*/ if t83 {
+				/*line types.go:124:120000*/ s3 := &row2[threadX][t52]
+				/*line types.go:125:120000*/ t83 := s3.Valid
+				/*line types.go:126:120000*/ if t83 {
 					/*line types.go:123:120000*/ result05 := s3.width()
 					/*line types.go:123:120000*/ result06 := best.width()
-					/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6466:1*/
+					/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6494:1*/
 				}
 				/*line types.go:126:120000*/ if t83 {
-					/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6469:1*/
+					/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6497:1*/
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t53]
-				/*line types.go:123:120000*/ s4 := &row2[threadX][t53]
-				/*line types.go:124:120000*/ t84 := s4.Valid
-				/*line types.go:125:120000*/ if t84 {
+				/*line types.go:124:120000*/ s4 := &row2[threadX][t53]
+				/*line types.go:125:120000*/ t84 := s4.Valid
+				/*line types.go:126:120000*/ if t84 {
 					/*line types.go:123:120000*/ result07 := s4.width()
 					/*line types.go:123:120000*/ result08 := best.width()
-					/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6477:1*/
+					/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6505:1*/
 				}
 				/*line types.go:126:120000*/ if t84 {
-					/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6480:1*/
+					/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6508:1*/
 				}
-				/*line types.go:126:120000*/ bestRow3[threadX] = best /*line quern_gen.go:6482:1*/
+				/*line types.go:126:120000*/ bestRow3[threadX] = best /*line quern_gen.go:6510:1*/
 			}
-			/*line types.go:128:120000*/ return /*line quern_gen.go:6484:1*/
+			/*line types.go:128:120000*/ return /*line quern_gen.go:6512:1*/
 		}
 	}
 	/*line types.go:131:120000*/ for threadX := range width {
@@ -6495,10 +6523,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t8 {
 				/*line types.go:123:120000*/ result0 := s.width()
 				/*line types.go:123:120000*/ result02 := best.width()
-				/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6498:1*/
+				/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6526:1*/
 			}
 			/*line types.go:126:120000*/ if t8 {
-				/*line types.go:124:120000*/ best = s /*line quern_gen.go:6501:1*/
+				/*line types.go:124:120000*/ best = s /*line quern_gen.go:6529:1*/
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t5]
 			/*line types.go:123:120000*/ s2 := &rows[i][t5]
@@ -6506,10 +6534,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t82 {
 				/*line types.go:123:120000*/ result03 := s2.width()
 				/*line types.go:123:120000*/ result04 := best.width()
-				/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6509:1*/
+				/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6537:1*/
 			}
 			/*line types.go:126:120000*/ if t82 {
-				/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6512:1*/
+				/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6540:1*/
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t52]
 			/*line types.go:123:120000*/ s3 := &rows[i][t52]
@@ -6517,10 +6545,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t83 {
 				/*line types.go:123:120000*/ result05 := s3.width()
 				/*line types.go:123:120000*/ result06 := best.width()
-				/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6520:1*/
+				/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6548:1*/
 			}
 			/*line types.go:126:120000*/ if t83 {
-				/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6523:1*/
+				/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6551:1*/
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t53]
 			/*line types.go:123:120000*/ s4 := &rows[i][t53]
@@ -6528,13 +6556,13 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t84 {
 				/*line types.go:123:120000*/ result07 := s4.width()
 				/*line types.go:123:120000*/ result08 := best.width()
-				/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6531:1*/
+				/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6559:1*/
 			}
 			/*line types.go:126:120000*/ if t84 {
-				/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6534:1*/
+				/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6562:1*/
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6537:1*/
+		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6565:1*/
 	}
 }
 
@@ -6546,26 +6574,26 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		if count3 <= 0 {
 			return
 		}
-		if base >= 0 && count3 <= len(rows)-base {
+		if k2 >= 0 && k2 < 4 && base >= 0 && count3 <= len(rows)-base {
 			row3 := rows[base:][:count3]
 			bestRow4 := bestRow[:][:count3]
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				best := bestRow4[threadX]
 				/*line types.go:123:120000*/ _ = row3[threadX][k2]
-				/*line types.go:123:120000*/ s5 := &row3[threadX][k2]
-				/*line types.go:124:120000*/ t85 := s5.Valid
-				/*line types.go:125:120000*/ if t85 {
+				/*line types.go:124:120000*/ s5 := &row3[threadX][k2]
+				/*line types.go:125:120000*/ t85 := s5.Valid
+				/*line types.go:126:120000*/ if t85 {
 					/*line types.go:123:120000*/ result09 := s5.width()
 					/*line types.go:123:120000*/ result010 := best.width()
-					/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6561:1*/
+					/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6589:1*/
 				}
 				/*line types.go:126:120000*/ if t85 {
-					/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6564:1*/
+					/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6592:1*/
 				}
-				/*line types.go:126:120000*/ bestRow4[threadX] = best /*line quern_gen.go:6566:1*/
+				/*line types.go:126:120000*/ bestRow4[threadX] = best /*line quern_gen.go:6594:1*/
 			}
-			/*line types.go:128:120000*/ return /*line quern_gen.go:6568:1*/
+			/*line types.go:128:120000*/ return /*line quern_gen.go:6596:1*/
 		}
 	}
 	/*line types.go:131:120000*/ for threadX := range width {
@@ -6579,13 +6607,13 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t85 {
 				/*line types.go:123:120000*/ result09 := s5.width()
 				/*line types.go:123:120000*/ result010 := best.width()
-				/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6582:1*/
+				/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6610:1*/
 			}
 			/*line types.go:126:120000*/ if t85 {
-				/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6585:1*/
+				/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6613:1*/
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6588:1*/
+		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6616:1*/
 	}
 }
 
@@ -6604,9 +6632,9 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				r.ThreadIdx.X = threadX
 				best := bestRow5[threadX]
 				/*line types.go:127:120000*/ row4[threadX] = *best
-				/*line types.go:128:120000*/ row4[threadX].Counts[2]++ /*line quern_gen.go:6607:1*/
+				/*line types.go:128:120000*/ row4[threadX].Counts[2]++ /*line quern_gen.go:6635:1*/
 			}
-			/*line types.go:130:120000*/ return /*line quern_gen.go:6609:1*/
+			/*line types.go:130:120000*/ return /*line quern_gen.go:6637:1*/
 		}
 	}
 	/*line types.go:133:120000*/ for threadX := range width {
@@ -6615,7 +6643,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		/*line types.go:136:120000*/ i := base + threadX
 		/*line types.go:137:120000*/ if i < len(rows) && i < len(out) {
 			/*line types.go:127:120000*/ out[i] = *best
-			/*line types.go:128:120000*/ out[i].Counts[2]++ /*line quern_gen.go:6618:1*/
+			/*line types.go:128:120000*/ out[i].Counts[2]++ /*line quern_gen.go:6646:1*/
 		}
 	}
 }
@@ -6661,15 +6689,15 @@ func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius i
 		}
 		sumRow2 := sumRow[firstX:][:count]
 		/*line types.go:153:120000*/ clear(sumRow2)
-		/*line types.go:154:120000*/ return /*line quern_gen.go:6664:1*/
+		/*line types.go:154:120000*/ return /*line quern_gen.go:6692:1*/
 	}
 	/*line types.go:156:120000*/ for threadX := range width {
 		/*line types.go:157:120000*/ sum := sumRow[threadX]
 		/*line types.go:158:120000*/ i := base + threadX
 		/*line types.go:159:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
-			/*line types.go:160:120000*/ sum = 0 /*line quern_gen.go:6670:1*/
+			/*line types.go:160:120000*/ sum = 0 /*line quern_gen.go:6698:1*/
 		}
-		/*line types.go:162:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6672:1*/
+		/*line types.go:162:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6700:1*/
 	}
 }
 
@@ -6690,9 +6718,9 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[lane2]
 				/*line types.go:155:120000*/ sum += taps[k+2] * row[lane2]
-				/*line types.go:156:120000*/ sumRow3[lane2] = sum /*line quern_gen.go:6693:1*/
+				/*line types.go:156:120000*/ sumRow3[lane2] = sum /*line quern_gen.go:6721:1*/
 			}
-			/*line types.go:158:120000*/ return /*line quern_gen.go:6695:1*/
+			/*line types.go:158:120000*/ return /*line quern_gen.go:6723:1*/
 		}
 	}
 	/*line types.go:161:120000*/ for threadX := range width {
@@ -6700,9 +6728,9 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 		/*line types.go:163:120000*/ sum := sumRow[threadX]
 		/*line types.go:164:120000*/ i := base + threadX
 		/*line types.go:165:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
-			/*line types.go:155:120000*/ sum += taps[k+2] * in[i+k] /*line quern_gen.go:6703:1*/
+			/*line types.go:155:120000*/ sum += taps[k+2] * in[i+k] /*line quern_gen.go:6731:1*/
 		}
-		/*line types.go:157:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6705:1*/
+		/*line types.go:157:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6733:1*/
 	}
 }
 
@@ -6724,19 +6752,19 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 				var gain float32 = 1
 				/*line types.go:158:120000*/ l := levels[0]
 				/*line types.go:159:120000*/ if sum >= l.From {
-					/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6727:1*/
+					/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6755:1*/
 				}
 				/*line types.go:158:120000*/ l2 := levels[1]
 				/*line types.go:159:120000*/ if sum >= l2.From {
-					/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6731:1*/
+					/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6759:1*/
 				}
 				/*line types.go:158:120000*/ l3 := levels[2]
 				/*line types.go:159:120000*/ if sum >= l3.From {
-					/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6735:1*/
+					/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6763:1*/
 				}
-				/*line types.go:163:120000*/ row2[lane3] = gain * sum /*line quern_gen.go:6737:1*/
+				/*line types.go:163:120000*/ row2[lane3] = gain * sum /*line quern_gen.go:6765:1*/
 			}
-			/*line types.go:165:120000*/ return /*line quern_gen.go:6739:1*/
+			/*line types.go:165:120000*/ return /*line quern_gen.go:6767:1*/
 		}
 	}
 	/*line types.go:168:120000*/ for threadX := range width {
@@ -6748,17 +6776,17 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			var gain float32 = 1
 			/*line types.go:158:120000*/ l := levels[0]
 			/*line types.go:159:120000*/ if sum >= l.From {
-				/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6751:1*/
+				/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6779:1*/
 			}
 			/*line types.go:158:120000*/ l2 := levels[1]
 			/*line types.go:159:120000*/ if sum >= l2.From {
-				/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6755:1*/
+				/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6783:1*/
 			}
 			/*line types.go:158:120000*/ l3 := levels[2]
 			/*line types.go:159:120000*/ if sum >= l3.From {
-				/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6759:1*/
+				/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6787:1*/
 			}
-			/*line types.go:163:120000*/ out[i] = gain * sum /*line quern_gen.go:6761:1*/
+			/*line types.go:163:120000*/ out[i] = gain * sum /*line quern_gen.go:6789:1*/
 		}
 	}
 }
@@ -6795,7 +6823,7 @@ func quernHostWarpSums(r *host2.Run) {
 		/*line warp.go:19:130000*/ for threadZ := range dimZ {
 			/*line warp.go:20:130000*/ for threadY := range dimY {
 				/*line warp.go:21:130000*/ first2 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:22:130000*/ quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s) /*line quern_gen.go:6798:1*/
+				/*line warp.go:22:130000*/ quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s) /*line quern_gen.go:6826:1*/
 			}
 		}
 		/*line warp.go:25:130000*/ host2.ScanAdd(scanAdds, vs)
@@ -6805,7 +6833,7 @@ func quernHostWarpSums(r *host2.Run) {
 			/*line warp.go:29:130000*/ for threadY := range dimY {
 				/*line warp.go:30:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:31:130000*/ first3 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:32:130000*/ quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2) /*line quern_gen.go:6808:1*/
+				/*line warp.go:32:130000*/ quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2) /*line quern_gen.go:6836:1*/
 			}
 		}
 	}
@@ -6822,11 +6850,11 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 //line warp.go:14:130000
 			var v float32
 			/*line warp.go:15:130000*/ if i < len(x) {
-				/*line warp.go:16:130000*/ v = row[threadX] /*line quern_gen.go:6825:1*/
+				/*line warp.go:16:130000*/ v = row[threadX] /*line quern_gen.go:6853:1*/
 			}
-			/*line warp.go:18:130000*/ vRow2[threadX] = v /*line quern_gen.go:6827:1*/
+			/*line warp.go:18:130000*/ vRow2[threadX] = v /*line quern_gen.go:6855:1*/
 		}
-		/*line warp.go:20:130000*/ return /*line quern_gen.go:6829:1*/
+		/*line warp.go:20:130000*/ return /*line quern_gen.go:6857:1*/
 	}
 	/*line warp.go:22:130000*/ for threadX := range dimX {
 		/*line warp.go:23:130000*/ r.ThreadIdx.X = threadX
@@ -6834,9 +6862,9 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 //line warp.go:14:130000
 		var v float32
 		/*line warp.go:15:130000*/ if i < len(x) {
-			/*line warp.go:16:130000*/ v = x[i] /*line quern_gen.go:6837:1*/
+			/*line warp.go:16:130000*/ v = x[i] /*line quern_gen.go:6865:1*/
 		}
-		/*line warp.go:18:130000*/ vRow[threadX] = v /*line quern_gen.go:6839:1*/
+		/*line warp.go:18:130000*/ vRow[threadX] = v /*line quern_gen.go:6867:1*/
 	}
 }
 
@@ -6844,7 +6872,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2 int, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
-	/*line warp.go:18:130000*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:6847:1*/
+	/*line warp.go:18:130000*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:6875:1*/
 }
 
 //go:noinline
@@ -6869,10 +6897,10 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAd
 				/*line warp.go:21:130000*/ t9 := sum
 				/*line warp.go:22:130000*/ t10 := prefix
 				/*line warp.go:23:130000*/ row2[threadX] = t9
-				/*line warp.go:24:130000*/ row3[threadX] = t10 /*line quern_gen.go:6872:1*/
+				/*line warp.go:24:130000*/ row3[threadX] = t10 /*line quern_gen.go:6900:1*/
 			}
 		}
-		/*line warp.go:27:130000*/ return /*line quern_gen.go:6875:1*/
+		/*line warp.go:27:130000*/ return /*line quern_gen.go:6903:1*/
 	}
 	/*line warp.go:29:130000*/ for threadX := range dimX {
 		/*line warp.go:30:130000*/ r.ThreadIdx.X = threadX
@@ -6888,7 +6916,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAd
 			/*line warp.go:21:130000*/ t9 := sum
 			/*line warp.go:22:130000*/ t10 := prefix
 			/*line warp.go:20:130000*/ all[i] = t9
-			/*line warp.go:20:130000*/ upTo[i] = t10 /*line quern_gen.go:6891:1*/
+			/*line warp.go:20:130000*/ upTo[i] = t10 /*line quern_gen.go:6919:1*/
 		}
 	}
 }
@@ -6921,14 +6949,14 @@ func quernHostBlockSum(r *host2.Run) {
 	var reduceAddOf [1]float32
 	var reduceAdd2 float32
 	var p2 float32
-	threads9 := r.BlockDim.Count()
+	threads10 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line warp.go:31:130000*/ iFirst = blockX * 256
 		/*line warp.go:32:130000*/ for threadZ := range 1 {
 			/*line warp.go:33:130000*/ for threadY := range 1 {
 				/*line warp.go:34:130000*/ first := (threadZ*1 + threadY) * 256
-				/*line warp.go:35:130000*/ quernRow1BlockSum(r, ss, first) /*line quern_gen.go:6931:1*/
+				/*line warp.go:35:130000*/ quernRow1BlockSum(r, ss, first) /*line quern_gen.go:6959:1*/
 			}
 		}
 		/*line warp.go:38:130000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
@@ -6940,7 +6968,7 @@ func quernHostBlockSum(r *host2.Run) {
 				/*line warp.go:44:130000*/ for threadY := range 1 {
 					/*line warp.go:45:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line warp.go:46:130000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line warp.go:47:130000*/ quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4) /*line quern_gen.go:6943:1*/
+					/*line warp.go:47:130000*/ quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4) /*line quern_gen.go:6971:1*/
 				}
 			}
 		}
@@ -6950,7 +6978,7 @@ func quernHostBlockSum(r *host2.Run) {
 				/*line warp.go:54:130000*/ for threadY := range 1 {
 					/*line warp.go:55:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line warp.go:56:130000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line warp.go:57:130000*/ quernRow3BlockSum(r, ss, first3, iFirst2, x) /*line quern_gen.go:6953:1*/
+					/*line warp.go:57:130000*/ quernRow3BlockSum(r, ss, first3, iFirst2, x) /*line quern_gen.go:6981:1*/
 				}
 			}
 		}
@@ -6959,11 +6987,11 @@ func quernHostBlockSum(r *host2.Run) {
 			/*line warp.go:36:130000*/ for threadY := range 1 {
 				/*line warp.go:37:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:38:130000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line warp.go:39:130000*/ quernRow4BlockSum(r, reduceAdds, first4, partial) /*line quern_gen.go:6962:1*/
+				/*line warp.go:39:130000*/ quernRow4BlockSum(r, reduceAdds, first4, partial) /*line quern_gen.go:6990:1*/
 			}
 		}
-		/*line warp.go:42:130000*/ for first5 := 0; first5 < threads9; first5 += 32 {
-			/*line warp.go:43:130000*/ lanes := min(32, threads9-first5)
+		/*line warp.go:42:130000*/ for first5 := 0; first5 < threads10; first5 += 32 {
+			/*line warp.go:43:130000*/ lanes := min(32, threads10-first5)
 			/*line warp.go:39:130000*/ if first5>>5 == 0 {
 //line warp.go:40:130000
 				{
@@ -6974,7 +7002,7 @@ func quernHostBlockSum(r *host2.Run) {
 					/*line warp.go:45:130000*/ threadZ := 0 // no constant, by which Go would not divide
 					/*line warp.go:46:130000*/ _ = threadZ
 					/*line warp.go:47:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:48:130000*/ quernRow5BlockSum(r, ps, at5, n, partial, startX) /*line quern_gen.go:6977:1*/
+					/*line warp.go:48:130000*/ quernRow5BlockSum(r, ps, at5, n, partial, startX) /*line quern_gen.go:7005:1*/
 				}
 				/*line warp.go:44:130000*/ host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
 				/*line warp.go:45:130000*/ reduceAdd2 = reduceAddOf[0]
@@ -6988,7 +7016,7 @@ func quernHostBlockSum(r *host2.Run) {
 					/*line warp.go:52:130000*/ threadZ := 0 // no constant, by which Go would not divide
 					/*line warp.go:53:130000*/ _ = threadZ
 					/*line warp.go:54:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:55:130000*/ quernRow6BlockSum(r, sum, p2, n, startX) /*line quern_gen.go:6991:1*/
+					/*line warp.go:55:130000*/ quernRow6BlockSum(r, sum, p2, n, startX) /*line quern_gen.go:7019:1*/
 				}
 			}
 		}
@@ -6999,7 +7027,7 @@ func quernHostBlockSum(r *host2.Run) {
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30:130000
-	*sRow = [256]float32{} /*line quern_gen.go:7002:1*/
+	*sRow = [256]float32{} /*line quern_gen.go:7030:1*/
 }
 
 //go:noinline
@@ -7016,9 +7044,9 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 			/*line warp.go:33:130000*/ s += row2[threadX]
 			/*line warp.go:34:130000*/ s += row3[threadX]
 			/*line warp.go:35:130000*/ s += row4[threadX]
-			/*line warp.go:36:130000*/ sRow[threadX] = s /*line quern_gen.go:7019:1*/
+			/*line warp.go:36:130000*/ sRow[threadX] = s /*line quern_gen.go:7047:1*/
 		}
-		/*line warp.go:38:130000*/ return /*line quern_gen.go:7021:1*/
+		/*line warp.go:38:130000*/ return /*line quern_gen.go:7049:1*/
 	}
 	/*line warp.go:40:130000*/ for threadX := range 256 {
 		/*line warp.go:41:130000*/ r.ThreadIdx.X = threadX
@@ -7027,7 +7055,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 		/*line warp.go:32:130000*/ s += x[at2+threadX]
 		/*line warp.go:32:130000*/ s += x[at3+threadX]
 		/*line warp.go:32:130000*/ s += x[at4+threadX]
-		/*line warp.go:33:130000*/ sRow[threadX] = s /*line quern_gen.go:7030:1*/
+		/*line warp.go:33:130000*/ sRow[threadX] = s /*line quern_gen.go:7058:1*/
 	}
 }
 
@@ -7045,18 +7073,18 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []
 			for threadX := range count2 {
 				s := sRow2[threadX]
 				/*line warp.go:32:130000*/ s += row5[threadX]
-				/*line warp.go:33:130000*/ sRow2[threadX] = s /*line quern_gen.go:7048:1*/
+				/*line warp.go:33:130000*/ sRow2[threadX] = s /*line quern_gen.go:7076:1*/
 			}
-			/*line warp.go:35:130000*/ return /*line quern_gen.go:7050:1*/
+			/*line warp.go:35:130000*/ return /*line quern_gen.go:7078:1*/
 		}
 	}
 	/*line warp.go:38:130000*/ for threadX := range 256 {
 		/*line warp.go:39:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:40:130000*/ s := sRow[threadX]
 		/*line warp.go:31:130000*/ if iFirst2+threadX < len(x) {
-			/*line warp.go:32:130000*/ s += x[iFirst2+threadX] /*line quern_gen.go:7057:1*/
+			/*line warp.go:32:130000*/ s += x[iFirst2+threadX] /*line quern_gen.go:7085:1*/
 		}
-		/*line warp.go:34:130000*/ sRow[threadX] = s /*line quern_gen.go:7059:1*/
+		/*line warp.go:34:130000*/ sRow[threadX] = s /*line quern_gen.go:7087:1*/
 	}
 }
 
@@ -7067,8 +7095,8 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line warp.go:34:130000*/ s2 := reduceAdd
-		/*line warp.go:35:130000*/ if (threadX+first4)&31 == 0 {
-			/*line warp.go:36:130000*/ partial[(threadX+first4)>>5] = s2 /*line quern_gen.go:7071:1*/
+		/*line warp.go:35:130000*/ if threadX&31 == 0 {
+			/*line warp.go:36:130000*/ partial[threadX>>5] = s2 /*line quern_gen.go:7099:1*/
 		}
 	}
 }
@@ -7076,15 +7104,29 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 //go:noinline
 func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, n int, partial *[8]float32, startX int) {
 	pRow := ps[at5:][:n]
-	for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
+	count3 := n
+	if count3 <= 8 {
+		row6 := partial[:count3]
+		pRow2 := pRow[:][:count3]
+		for lane := range count3 {
+//line warp.go:40:130000
+			var p float32
+			/*line warp.go:41:130000*/ if lane < 8 {
+				/*line warp.go:42:130000*/ p = row6[lane] /*line quern_gen.go:7115:1*/
+			}
+			/*line warp.go:44:130000*/ pRow2[lane] = p /*line quern_gen.go:7117:1*/
+		}
+		/*line warp.go:46:130000*/ return /*line quern_gen.go:7119:1*/
+	}
+	/*line warp.go:48:130000*/ for lane := range n {
+		/*line warp.go:49:130000*/ threadX := startX + lane
+		/*line warp.go:50:130000*/ r.ThreadIdx.X = threadX
 //line warp.go:40:130000
 		var p float32
 		/*line warp.go:41:130000*/ if lane < 8 {
-			/*line warp.go:42:130000*/ p = partial[lane] /*line quern_gen.go:7085:1*/
+			/*line warp.go:42:130000*/ p = partial[lane] /*line quern_gen.go:7127:1*/
 		}
-		/*line warp.go:44:130000*/ pRow[lane] = p /*line quern_gen.go:7087:1*/
+		/*line warp.go:44:130000*/ pRow[lane] = p /*line quern_gen.go:7129:1*/
 	}
 }
 
@@ -7093,7 +7135,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n int, startX in
 	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-		/*line warp.go:46:130000*/ kernel.AtomicAdd(&sum[0], p2) /*line quern_gen.go:7096:1*/
+		/*line warp.go:46:130000*/ kernel.AtomicAdd(&sum[0], p2) /*line quern_gen.go:7138:1*/
 	}
 }
 
@@ -7132,7 +7174,7 @@ func quernHostCompact(r *host2.Run) {
 			/*line warp.go:60:130000*/ for threadY := range dimY {
 				/*line warp.go:61:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:62:130000*/ first2 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:63:130000*/ quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count) /*line quern_gen.go:7135:1*/
+				/*line warp.go:63:130000*/ quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count) /*line quern_gen.go:7177:1*/
 			}
 		}
 		/*line warp.go:63:130000*/ host2.Shuffle(shuffles, t3s, 0)
@@ -7142,7 +7184,7 @@ func quernHostCompact(r *host2.Run) {
 			/*line warp.go:67:130000*/ for threadY := range dimY {
 				/*line warp.go:68:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:69:130000*/ first3 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:70:130000*/ quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2) /*line quern_gen.go:7145:1*/
+				/*line warp.go:70:130000*/ quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2) /*line quern_gen.go:7187:1*/
 			}
 		}
 	}
@@ -7157,15 +7199,15 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int,
 		for threadX := range count2 {
 			i := base + threadX
 			/*line warp.go:57:130000*/ keep := i < len(x) && row[threadX] >= 0
-			/*line warp.go:58:130000*/ keepRow2[threadX] = keep /*line quern_gen.go:7160:1*/
+			/*line warp.go:58:130000*/ keepRow2[threadX] = keep /*line quern_gen.go:7202:1*/
 		}
-		/*line warp.go:60:130000*/ return /*line quern_gen.go:7162:1*/
+		/*line warp.go:60:130000*/ return /*line quern_gen.go:7204:1*/
 	}
 	/*line warp.go:62:130000*/ for threadX := range dimX {
 		/*line warp.go:63:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:64:130000*/ i := base + threadX
 		/*line warp.go:57:130000*/ keep := i < len(x) && x[i] >= 0
-		/*line warp.go:58:130000*/ keepRow[threadX] = keep /*line quern_gen.go:7168:1*/
+		/*line warp.go:58:130000*/ keepRow[threadX] = keep /*line quern_gen.go:7210:1*/
 	}
 }
 
@@ -7182,11 +7224,11 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2 int, dimX int, mask
 		var base2 int32
 		/*line warp.go:60:130000*/ if (threadX+first2)&31 == 0 {
 			/*line warp.go:61:130000*/ old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
-			/*line warp.go:62:130000*/ base2 = old /*line quern_gen.go:7185:1*/
+			/*line warp.go:62:130000*/ base2 = old /*line quern_gen.go:7227:1*/
 		}
 		/*line warp.go:63:130000*/ t3 := base2
 		/*line warp.go:64:130000*/ maskRow[threadX] = mask
-		/*line warp.go:65:130000*/ t3Row[threadX] = t3 /*line quern_gen.go:7189:1*/
+		/*line warp.go:65:130000*/ t3Row[threadX] = t3 /*line quern_gen.go:7231:1*/
 	}
 }
 
@@ -7208,10 +7250,10 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 			/*line warp.go:63:130000*/ base3 := shuffle
 			/*line warp.go:64:130000*/ if keep {
 				/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
-				/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = row2[threadX] /*line quern_gen.go:7211:1*/
+				/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = row2[threadX] /*line quern_gen.go:7253:1*/
 			}
 		}
-		/*line warp.go:69:130000*/ return /*line quern_gen.go:7214:1*/
+		/*line warp.go:69:130000*/ return /*line quern_gen.go:7256:1*/
 	}
 	/*line warp.go:71:130000*/ for threadX := range dimX {
 		/*line warp.go:72:130000*/ r.ThreadIdx.X = threadX
@@ -7222,7 +7264,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 		/*line warp.go:63:130000*/ base3 := shuffle
 		/*line warp.go:64:130000*/ if keep {
 			/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
-			/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = x[i] /*line quern_gen.go:7225:1*/
+			/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = x[i] /*line quern_gen.go:7267:1*/
 		}
 	}
 }
@@ -7261,7 +7303,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:77:130000*/ for threadY := range 1 {
 				/*line warp.go:78:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:79:130000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line warp.go:80:130000*/ quernRow2Shuffles(r, vs, first2, os, shuffles, t6s) /*line quern_gen.go:7264:1*/
+				/*line warp.go:80:130000*/ quernRow2Shuffles(r, vs, first2, os, shuffles, t6s) /*line quern_gen.go:7306:1*/
 			}
 		}
 		/*line warp.go:76:130000*/ host2.ShuffleUp(shuffleUps, t6s, 1)
@@ -7269,7 +7311,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:78:130000*/ for threadY := range 1 {
 				/*line warp.go:79:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:80:130000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line warp.go:81:130000*/ quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s) /*line quern_gen.go:7272:1*/
+				/*line warp.go:81:130000*/ quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s) /*line quern_gen.go:7314:1*/
 			}
 		}
 		/*line warp.go:77:130000*/ host2.ShuffleDown(shuffleDowns, t8s, 2)
@@ -7277,7 +7319,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:79:130000*/ for threadY := range 1 {
 				/*line warp.go:80:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:81:130000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line warp.go:82:130000*/ quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s) /*line quern_gen.go:7280:1*/
+				/*line warp.go:82:130000*/ quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s) /*line quern_gen.go:7322:1*/
 			}
 		}
 		/*line warp.go:78:130000*/ host2.ShuffleXor(shuffleXors, t10s, 1)
@@ -7285,7 +7327,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:80:130000*/ for threadY := range 1 {
 				/*line warp.go:81:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:82:130000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line warp.go:83:130000*/ quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens) /*line quern_gen.go:7288:1*/
+				/*line warp.go:83:130000*/ quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens) /*line quern_gen.go:7330:1*/
 			}
 		}
 		/*line warp.go:79:130000*/ host2.Gather(shuffles2, t12s, givens)
@@ -7293,7 +7335,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:81:130000*/ for threadY := range 1 {
 				/*line warp.go:82:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:83:130000*/ first6 := (threadZ*1 + threadY) * 32
-				/*line warp.go:84:130000*/ quernRow6Shuffles(r, os, first6, shuffles2) /*line quern_gen.go:7296:1*/
+				/*line warp.go:84:130000*/ quernRow6Shuffles(r, os, first6, shuffles2) /*line quern_gen.go:7338:1*/
 			}
 		}
 	}
@@ -7316,9 +7358,9 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []
 			/*line warp.go:75:130000*/ t4 := v
 			/*line warp.go:76:130000*/ vRow[threadX] = v
 			/*line warp.go:77:130000*/ oRow[threadX] = o
-			/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7319:1*/
+			/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7361:1*/
 		}
-		/*line warp.go:80:130000*/ return /*line quern_gen.go:7321:1*/
+		/*line warp.go:80:130000*/ return /*line quern_gen.go:7363:1*/
 	}
 	/*line warp.go:82:130000*/ for threadX := range 32 {
 		/*line warp.go:83:130000*/ r.ThreadIdx.X = threadX
@@ -7330,7 +7372,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []
 		/*line warp.go:75:130000*/ t4 := v
 		/*line warp.go:76:130000*/ vRow[threadX] = v
 		/*line warp.go:77:130000*/ oRow[threadX] = o
-		/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7333:1*/
+		/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7375:1*/
 	}
 }
 
@@ -7347,7 +7389,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 		shuffle := shuffleRow[threadX]
 		/*line warp.go:75:130000*/ o[0] = shuffle
 		/*line warp.go:76:130000*/ t6 := v
-		/*line warp.go:77:130000*/ t6Row[threadX] = t6 /*line quern_gen.go:7350:1*/
+		/*line warp.go:77:130000*/ t6Row[threadX] = t6 /*line quern_gen.go:7392:1*/
 	}
 }
 
@@ -7364,7 +7406,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 		shuffleUp := shuffleUpRow[threadX]
 		/*line warp.go:76:130000*/ o[1] = shuffleUp
 		/*line warp.go:77:130000*/ t8 := v
-		/*line warp.go:78:130000*/ t8Row[threadX] = t8 /*line quern_gen.go:7367:1*/
+		/*line warp.go:78:130000*/ t8Row[threadX] = t8 /*line quern_gen.go:7409:1*/
 	}
 }
 
@@ -7381,7 +7423,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 		shuffleDown := shuffleDownRow[threadX]
 		/*line warp.go:77:130000*/ o[2] = shuffleDown
 		/*line warp.go:78:130000*/ t10 := v
-		/*line warp.go:79:130000*/ t10Row[threadX] = t10 /*line quern_gen.go:7384:1*/
+		/*line warp.go:79:130000*/ t10Row[threadX] = t10 /*line quern_gen.go:7426:1*/
 	}
 }
 
@@ -7402,7 +7444,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		/*line warp.go:80:130000*/ t13 := int(v) % 32
 		/*line warp.go:81:130000*/ given := t13 & 31
 		/*line warp.go:82:130000*/ t12Row[threadX] = t12
-		/*line warp.go:83:130000*/ givenRow[threadX] = given /*line quern_gen.go:7405:1*/
+		/*line warp.go:83:130000*/ givenRow[threadX] = given /*line quern_gen.go:7447:1*/
 	}
 }
 
@@ -7414,7 +7456,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-		/*line warp.go:79:130000*/ o[4] = shuffle2 /*line quern_gen.go:7417:1*/
+		/*line warp.go:79:130000*/ o[4] = shuffle2 /*line quern_gen.go:7459:1*/
 	}
 }
 
@@ -7454,7 +7496,7 @@ func quernHostAgreements(r *host2.Run) {
 			/*line warp.go:90:130000*/ for threadY := range 1 {
 				/*line warp.go:91:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:92:130000*/ first2 := (threadZ*1 + threadY) * 64
-				/*line warp.go:93:130000*/ quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys) /*line quern_gen.go:7457:1*/
+				/*line warp.go:93:130000*/ quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys) /*line quern_gen.go:7499:1*/
 			}
 		}
 		/*line warp.go:89:130000*/ host2.MatchAll(nil, matchAlls, givens2)
@@ -7462,7 +7504,7 @@ func quernHostAgreements(r *host2.Run) {
 			/*line warp.go:91:130000*/ for threadY := range 1 {
 				/*line warp.go:92:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:93:130000*/ first3 := (threadZ*1 + threadY) * 64
-				/*line warp.go:94:130000*/ quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys) /*line quern_gen.go:7465:1*/
+				/*line warp.go:94:130000*/ quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys) /*line quern_gen.go:7507:1*/
 			}
 		}
 		/*line warp.go:90:130000*/ host2.Any(anys, givens3)
@@ -7472,7 +7514,7 @@ func quernHostAgreements(r *host2.Run) {
 			{
 				/*line warp.go:94:130000*/ at, n, startX := first4, lanes, first4
 				/*line warp.go:95:130000*/ _, _, _ = at, n, startX
-				/*line warp.go:96:130000*/ quernRow4Agreements(r, anys, at, n, t8s) /*line quern_gen.go:7475:1*/
+				/*line warp.go:96:130000*/ quernRow4Agreements(r, anys, at, n, t8s) /*line quern_gen.go:7517:1*/
 			}
 			/*line warp.go:98:130000*/ if t8s[first4] {
 //line warp.go:99:130000
@@ -7484,7 +7526,7 @@ func quernHostAgreements(r *host2.Run) {
 					/*line warp.go:104:130000*/ threadZ := 0 // no constant, by which Go would not divide
 					/*line warp.go:105:130000*/ _ = threadZ
 					/*line warp.go:106:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:107:130000*/ quernRow5Agreements(r, givens4, at, n, keys, base, startX) /*line quern_gen.go:7487:1*/
+					/*line warp.go:107:130000*/ quernRow5Agreements(r, givens4, at, n, keys, base, startX) /*line quern_gen.go:7529:1*/
 				}
 				/*line warp.go:109:130000*/ host2.All(allOf[:], givens4[first4:][:lanes])
 				/*line warp.go:110:130000*/ all = allOf[0]
@@ -7492,7 +7534,7 @@ func quernHostAgreements(r *host2.Run) {
 				{
 					/*line warp.go:112:130000*/ at, n, startX := first4, lanes, first4
 					/*line warp.go:113:130000*/ _, _, _ = at, n, startX
-					/*line warp.go:114:130000*/ quernRow6Agreements(r, t8s, at, n, all) /*line quern_gen.go:7495:1*/
+					/*line warp.go:114:130000*/ quernRow6Agreements(r, t8s, at, n, all) /*line quern_gen.go:7537:1*/
 				}
 			}
 //line warp.go:117:130000
@@ -7504,7 +7546,7 @@ func quernHostAgreements(r *host2.Run) {
 				/*line warp.go:122:130000*/ threadZ := 0 // no constant, by which Go would not divide
 				/*line warp.go:123:130000*/ _ = threadZ
 				/*line warp.go:124:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				/*line warp.go:125:130000*/ quernRow7Agreements(r, t8s, at, n, zero, base, startX) /*line quern_gen.go:7507:1*/
+				/*line warp.go:125:130000*/ quernRow7Agreements(r, t8s, at, n, zero, base, startX) /*line quern_gen.go:7549:1*/
 			}
 		}
 	}
@@ -7516,13 +7558,13 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
 		/*line warp.go:88:130000*/ copy(givenRow[:], row[0:64])
-		/*line warp.go:89:130000*/ return /*line quern_gen.go:7519:1*/
+		/*line warp.go:89:130000*/ return /*line quern_gen.go:7561:1*/
 	}
 	/*line warp.go:91:130000*/ for threadX := range 64 {
 		/*line warp.go:92:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:93:130000*/ i := base + threadX
 		/*line warp.go:88:130000*/ given := keys[i]
-		/*line warp.go:89:130000*/ givenRow[threadX] = given /*line quern_gen.go:7525:1*/
+		/*line warp.go:89:130000*/ givenRow[threadX] = given /*line quern_gen.go:7567:1*/
 	}
 }
 
@@ -7539,9 +7581,9 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 			/*line warp.go:88:130000*/ row2[threadX] = int32(bits.OnesCount32(matchAny))
 			/*line warp.go:89:130000*/ _ = row3[threadX]
 			/*line warp.go:90:130000*/ given2 := row4[threadX]
-			/*line warp.go:91:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7542:1*/
+			/*line warp.go:91:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7584:1*/
 		}
-		/*line warp.go:93:130000*/ return /*line quern_gen.go:7544:1*/
+		/*line warp.go:93:130000*/ return /*line quern_gen.go:7586:1*/
 	}
 	/*line warp.go:95:130000*/ for threadX := range 64 {
 		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
@@ -7550,7 +7592,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		/*line warp.go:88:130000*/ count[i] = int32(bits.OnesCount32(matchAny))
 		/*line warp.go:89:130000*/ _ = single[i]
 		/*line warp.go:89:130000*/ given2 := keys[i]
-		/*line warp.go:90:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7553:1*/
+		/*line warp.go:90:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7595:1*/
 	}
 }
 
@@ -7565,9 +7607,9 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 			matchAll := matchAllRow[threadX]
 			/*line warp.go:89:130000*/ row5[threadX] = matchAll
 			/*line warp.go:90:130000*/ given3 := row6[threadX] == 0
-			/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7568:1*/
+			/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7610:1*/
 		}
-		/*line warp.go:93:130000*/ return /*line quern_gen.go:7570:1*/
+		/*line warp.go:93:130000*/ return /*line quern_gen.go:7612:1*/
 	}
 	/*line warp.go:95:130000*/ for threadX := range 64 {
 		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
@@ -7575,7 +7617,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 		/*line warp.go:98:130000*/ i := base + threadX
 		/*line warp.go:89:130000*/ single[i] = matchAll
 		/*line warp.go:90:130000*/ given3 := keys[i] == 0
-		/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7578:1*/
+		/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7620:1*/
 	}
 }
 
@@ -7583,7 +7625,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 func quernRow4Agreements(r *host2.Run, anys []bool, at int, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
-	/*line warp.go:90:130000*/ copy(t8Row, anyRow) /*line quern_gen.go:7586:1*/
+	/*line warp.go:90:130000*/ copy(t8Row, anyRow) /*line quern_gen.go:7628:1*/
 }
 
 //go:noinline
@@ -7594,7 +7636,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, n int, keys []uin
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:90:130000*/ given4 := keys[i] == 0
-		/*line warp.go:91:130000*/ givenRow4[lane] = given4 /*line quern_gen.go:7597:1*/
+		/*line warp.go:91:130000*/ givenRow4[lane] = given4 /*line quern_gen.go:7639:1*/
 	}
 }
 
@@ -7603,7 +7645,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at int, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
 		/*line warp.go:90:130000*/ t8 := !all
-		/*line warp.go:91:130000*/ t8Row[lane] = t8 /*line quern_gen.go:7606:1*/
+		/*line warp.go:91:130000*/ t8Row[lane] = t8 /*line quern_gen.go:7648:1*/
 	}
 }
 
@@ -7615,7 +7657,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at int, n int, zero []bool, b
 		r.ThreadIdx.X = threadX
 		t8 := t8Row[lane]
 		i := base + threadX
-		/*line warp.go:90:130000*/ zero[i] = t8 /*line quern_gen.go:7618:1*/
+		/*line warp.go:90:130000*/ zero[i] = t8 /*line quern_gen.go:7660:1*/
 	}
 }
 
@@ -7654,35 +7696,35 @@ func quernHostBounds(r *host2.Run) {
 		/*line warp.go:99:130000*/ for threadZ := range 1 {
 			/*line warp.go:100:130000*/ for threadY := range 1 {
 				/*line warp.go:101:130000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line warp.go:102:130000*/ quernRow2Bounds(r, reduceMins, first2, t2s) /*line quern_gen.go:7657:1*/
+				/*line warp.go:102:130000*/ quernRow2Bounds(r, reduceMins, first2, t2s) /*line quern_gen.go:7699:1*/
 			}
 		}
 		/*line warp.go:105:130000*/ host2.ReduceMax(reduceMaxs, vs)
 		/*line warp.go:106:130000*/ for threadZ := range 1 {
 			/*line warp.go:107:130000*/ for threadY := range 1 {
 				/*line warp.go:108:130000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line warp.go:109:130000*/ quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs) /*line quern_gen.go:7664:1*/
+				/*line warp.go:109:130000*/ quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs) /*line quern_gen.go:7706:1*/
 			}
 		}
 		/*line warp.go:99:130000*/ host2.ReduceAnd(reduceAnds, vs)
 		/*line warp.go:100:130000*/ for threadZ := range 1 {
 			/*line warp.go:101:130000*/ for threadY := range 1 {
 				/*line warp.go:102:130000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line warp.go:103:130000*/ quernRow4Bounds(r, reduceAnds, first4, t6s) /*line quern_gen.go:7671:1*/
+				/*line warp.go:103:130000*/ quernRow4Bounds(r, reduceAnds, first4, t6s) /*line quern_gen.go:7713:1*/
 			}
 		}
 		/*line warp.go:106:130000*/ host2.ReduceOr(reduceOrs, vs)
 		/*line warp.go:107:130000*/ for threadZ := range 1 {
 			/*line warp.go:108:130000*/ for threadY := range 1 {
 				/*line warp.go:109:130000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line warp.go:110:130000*/ quernRow5Bounds(r, reduceOrs, first5, t8s) /*line quern_gen.go:7678:1*/
+				/*line warp.go:110:130000*/ quernRow5Bounds(r, reduceOrs, first5, t8s) /*line quern_gen.go:7720:1*/
 			}
 		}
 		/*line warp.go:113:130000*/ host2.ReduceXor(reduceXors, vs)
 		/*line warp.go:114:130000*/ for threadZ := range 1 {
 			/*line warp.go:115:130000*/ for threadY := range 1 {
 				/*line warp.go:116:130000*/ first6 := (threadZ*1 + threadY) * 32
-				/*line warp.go:117:130000*/ quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors) /*line quern_gen.go:7685:1*/
+				/*line warp.go:117:130000*/ quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors) /*line quern_gen.go:7727:1*/
 			}
 		}
 		/*line warp.go:100:130000*/ host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
@@ -7690,7 +7732,7 @@ func quernHostBounds(r *host2.Run) {
 			/*line warp.go:102:130000*/ for threadY := range 1 {
 				/*line warp.go:103:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:104:130000*/ first7 := (threadZ*1 + threadY) * 32
-				/*line warp.go:105:130000*/ quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out) /*line quern_gen.go:7693:1*/
+				/*line warp.go:105:130000*/ quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out) /*line quern_gen.go:7735:1*/
 			}
 		}
 	}
@@ -7702,12 +7744,12 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
 		/*line warp.go:97:130000*/ copy(vRow[:], row[0:32])
-		/*line warp.go:98:130000*/ return /*line quern_gen.go:7705:1*/
+		/*line warp.go:98:130000*/ return /*line quern_gen.go:7747:1*/
 	}
 	/*line warp.go:100:130000*/ for threadX := range 32 {
 		/*line warp.go:101:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:97:130000*/ v := x[threadX]
-		/*line warp.go:98:130000*/ vRow[threadX] = v /*line quern_gen.go:7710:1*/
+		/*line warp.go:98:130000*/ vRow[threadX] = v /*line quern_gen.go:7752:1*/
 	}
 }
 
@@ -7715,7 +7757,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
-	/*line warp.go:98:130000*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:7718:1*/
+	/*line warp.go:98:130000*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:7760:1*/
 }
 
 //go:noinline
@@ -7731,7 +7773,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 		/*line warp.go:99:130000*/ low := t2
 		/*line warp.go:100:130000*/ high := t4
 		/*line warp.go:101:130000*/ lowRow[threadX] = low
-		/*line warp.go:102:130000*/ highRow[threadX] = high /*line quern_gen.go:7734:1*/
+		/*line warp.go:102:130000*/ highRow[threadX] = high /*line quern_gen.go:7776:1*/
 	}
 }
 
@@ -7739,14 +7781,14 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
-	/*line warp.go:99:130000*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:7742:1*/
+	/*line warp.go:99:130000*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:7784:1*/
 }
 
 //go:noinline
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
-	/*line warp.go:99:130000*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:7749:1*/
+	/*line warp.go:99:130000*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:7791:1*/
 }
 
 //go:noinline
@@ -7767,7 +7809,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduc
 		/*line warp.go:102:130000*/ xor := t10
 		/*line warp.go:103:130000*/ andRow[threadX] = and
 		/*line warp.go:104:130000*/ orRow[threadX] = or
-		/*line warp.go:105:130000*/ xorRow[threadX] = xor /*line quern_gen.go:7770:1*/
+		/*line warp.go:105:130000*/ xorRow[threadX] = xor /*line quern_gen.go:7812:1*/
 	}
 }
 
@@ -7788,7 +7830,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 		xor := xorRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
 		/*line warp.go:100:130000*/ before := scanExclusiveAdd
-		/*line warp.go:101:130000*/ if (threadX+first7)&31 == 31 {
+		/*line warp.go:101:130000*/ if threadX&31 == 31 {
 			/*line warp.go:102:130000*/ _ = out[0]
 			/*line warp.go:102:130000*/ _ = out[1]
 			/*line warp.go:102:130000*/ _ = out[2]
@@ -7806,7 +7848,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 			/*line warp.go:102:130000*/ out[2] = t20
 			/*line warp.go:102:130000*/ out[3] = t21
 			/*line warp.go:102:130000*/ out[4] = t22
-			/*line warp.go:102:130000*/ out[5] = t23 /*line quern_gen.go:7809:1*/
+			/*line warp.go:102:130000*/ out[5] = t23 /*line quern_gen.go:7851:1*/
 		}
 	}
 }
@@ -7842,12 +7884,12 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 	if base >= 0 && 128 <= len(x)-base {
 		row := (*[128]int32)(x[base:])
 		/*line warp.go:112:130000*/ copy(tile[0:128], row[0:128])
-		/*line warp.go:113:130000*/ return /*line quern_gen.go:7845:1*/
+		/*line warp.go:113:130000*/ return /*line quern_gen.go:7887:1*/
 	}
 	/*line warp.go:115:130000*/ for threadX := range 128 {
 		/*line warp.go:116:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:117:130000*/ i := base + threadX
-		/*line warp.go:112:130000*/ tile[threadX] = x[i] /*line quern_gen.go:7850:1*/
+		/*line warp.go:112:130000*/ tile[threadX] = x[i] /*line quern_gen.go:7892:1*/
 	}
 }
 
@@ -7857,14 +7899,14 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 		row2 := (*[128]int32)(x[base:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
-			/*line warp.go:114:130000*/ row2[threadX] = tile[threadX^31] /*line quern_gen.go:7860:1*/
+			/*line warp.go:114:130000*/ row2[threadX] = tile[threadX^31] /*line quern_gen.go:7902:1*/
 		}
-		/*line warp.go:116:130000*/ return /*line quern_gen.go:7862:1*/
+		/*line warp.go:116:130000*/ return /*line quern_gen.go:7904:1*/
 	}
 	/*line warp.go:118:130000*/ for threadX := range 128 {
 		/*line warp.go:119:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:120:130000*/ i := base + threadX
-		/*line warp.go:114:130000*/ x[i] = tile[threadX^31] /*line quern_gen.go:7867:1*/
+		/*line warp.go:114:130000*/ x[i] = tile[threadX^31] /*line quern_gen.go:7909:1*/
 	}
 }
 
@@ -7899,13 +7941,13 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 		/*line actor.go:28:140000*/ for threadY := range 1 {
 			/*line actor.go:29:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			/*line actor.go:30:140000*/ first2 := (threadZ*1 + threadY) * 64
-			/*line actor.go:31:140000*/ quernRow2Summarise(r, reduceAdds, first2, sums) /*line quern_gen.go:7902:1*/
+			/*line actor.go:31:140000*/ quernRow2Summarise(r, reduceAdds, first2, sums) /*line quern_gen.go:7944:1*/
 		}
 	}
 	/*line actor.go:34:140000*/ for threadZ := range 1 {
 		/*line actor.go:35:140000*/ for threadY := range 1 {
 			/*line actor.go:36:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line actor.go:37:140000*/ quernRow3Summarise(r, state, sums, out, result0, action) /*line quern_gen.go:7908:1*/
+			/*line actor.go:37:140000*/ quernRow3Summarise(r, state, sums, out, result0, action) /*line quern_gen.go:7950:1*/
 		}
 	}
 }
@@ -7916,7 +7958,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		/*line actor.go:26:140000*/ given := in.Values[threadX]
-		/*line actor.go:27:140000*/ givenRow[threadX] = given /*line quern_gen.go:7919:1*/
+		/*line actor.go:27:140000*/ givenRow[threadX] = given /*line quern_gen.go:7961:1*/
 	}
 }
 
@@ -7927,8 +7969,8 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line actor.go:26:140000*/ sum := reduceAdd
-		/*line actor.go:27:140000*/ if (threadX+first2)&31 == 0 {
-			/*line actor.go:28:140000*/ sums[(threadX+first2)>>5] = sum /*line quern_gen.go:7931:1*/
+		/*line actor.go:27:140000*/ if threadX&31 == 0 {
+			/*line actor.go:28:140000*/ sums[threadX>>5] = sum /*line quern_gen.go:7973:1*/
 		}
 	}
 }
@@ -7941,14 +7983,14 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 			/*line actor.go:32:140000*/ state.Sum += float64(sums[0]) + float64(sums[1])
 			/*line actor.go:33:140000*/ state.Count += 64
 //line actor.go:34:140000
-			*out = *state /*line quern_gen.go:7944:1*/
+			*out = *state /*line quern_gen.go:7986:1*/
 		}
 		/*line actor.go:24:140000*/ if result0 > 4 {
-			/*line actor.go:24:140000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:7947:1*/
+			/*line actor.go:24:140000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:7989:1*/
 		}
 		/*line actor.go:26:140000*/ if threadX == 0 {
 //line actor.go:24:140000
-			*action = result0 /*line quern_gen.go:7951:1*/
+			*action = result0 /*line quern_gen.go:7993:1*/
 		}
 	}
 }
@@ -7957,6 +7999,7 @@ func quernHostLongerReduceParts(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
 	out := host2.Slice[kernel.Vec2[float32]](r, 2)
+	size := 4 * part
 	counts := host2.Scratch[int](r, 0, r.BlockDim.Count())
 	counts2 := host2.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
@@ -7975,236 +8018,277 @@ func quernHostLongerReduceParts(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
-		count := min(part, len(in)-first)
+		count := min(size, len(in)-4*first)
 		vectors := count / 4
 		base := 4 * vectors
-		base2 := min(vectors, 256)
+		base2 := 4 * first
+		base3 := min(vectors, 256)
 		left := count - 4*vectors
-		base3 := first + 4*vectors
+		base4 := 4*first + 4*vectors
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ break /*line quern_gen.go:7987:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:45:150000*/ if count <= 0 {
+				/*line quern.dev/algo/internal/template/reduce.go:46:150000*/ break /*line quern_gen.go:8031:1*/
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:28:150000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:29:150000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:30:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:31:150000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, left, base3) /*line quern_gen.go:7993:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:48:150000*/ for threadZ := range 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:49:150000*/ for threadY := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:8037:1*/
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:36:150000
+			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ switch {
+//line quern.dev/algo/internal/template/reduce.go:56:150000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if group == 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ first3 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ quernRow2LongerReduceParts(r, vs, first3, results) /*line quern_gen.go:8003:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ if group == 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first3 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceParts(r, vs, first3, results) /*line quern_gen.go:8047:1*/
 						}
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ break /*line quern_gen.go:8006:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8050:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ d = 1
-				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ for ; d < 32; d *= 2 {
-					/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ r.Halt() /*line quern_gen.go:8011:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
+				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
+					/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
+						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8055:1*/
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t23 = d
-					/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ first4 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8017:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t23 = d
+					/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first4 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8061:1*/
 						}
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t23)
-					/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:177:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:178:150000*/ first5 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:179:150000*/ quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8024:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t23)
+					/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first5 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8068:1*/
 						}
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:182:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t23)
-					/*line quern.dev/algo/internal/template/reduce.go:183:150000*/ start := 2*d - 1
-					/*line quern.dev/algo/internal/template/reduce.go:184:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ first6 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8033:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t23)
+					/*line quern.dev/algo/internal/template/reduce.go:221:150000*/ start := 2*d - 1
+					/*line quern.dev/algo/internal/template/reduce.go:222:150000*/ for threadZ := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
+							/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first6 := (threadZ*1 + threadY) * 256
+							/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8077:1*/
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ first7 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ quernRow6LongerReduceParts(r, vs, first7, results) /*line quern_gen.go:8040:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:230*/ for threadZ := range 1 {
+					for threadY := range 1 {
+						first7 := (threadZ*1 + threadY) * 256
+						quernRow6LongerReduceParts(r, vs, first7, results)
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:199*/ for threadZ := range 1 {
+			for threadZ := range 1 {
 				for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ quernRow7LongerReduceParts(r, results, first8, vs2, partial) /*line quern_gen.go:8048:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow7LongerReduceParts(r, results, first8, vs2, partial)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first9 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow8LongerReduceParts(r, counts, first9, vs2, partial, out, blockX) /*line quern_gen.go:8055:1*/
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first9 := (threadZ*1 + threadY) * 256
+					quernRow8LongerReduceParts(r, counts, first9, vs2, partial, out, blockX)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:8103:1*/
 }
 
 //go:noinline
-func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first int, base int, count int, base2 int, left int, base3 int) {
+func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first int, base int, count int, base2 int, base3 int, left int, base4 int) {
 	countRow := (*[256]int)(counts[first2:])
 	countRow2 := (*[256]int)(counts2[first2:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
-	if base3 >= 0 && 256 <= len(in)-base3 {
-		row := (*[256]kernel.Vec2[float32])(in[base3:])
+	if base4 >= 0 && 256 <= len(in)-base4 {
+		row := (*[256]kernel.Vec2[float32])(in[base4:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			t1 := first + 4*threadX
+			t2 := first + threadX
 			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:30:150000*/ sum := kernel.Vec2[float32]{}
-			/*line quern.dev/algo/internal/template/reduce.go:31:150000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ t2 := in[t1:]
-				/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ v := *(*[4]kernel.Vec2[float32])(t2)
-				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ t3 := v[0]
-				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t4 := v[1]
-				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result0 := longer(t3, t4)
-				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t6 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t7 := v[2]
-				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t8 := v[3]
-				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result02 := longer(t7, t8)
-				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t10 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result03 := longer(t6, t10)
-				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ r.Halt() /*line quern_gen.go:8089:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ sum := kernel.Vec2[float32]{}
+			/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ if threadX < vectors {
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_0 := in[t2*4]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_1 := in[t2*4+1]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_2 := in[t2*4+2]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_3 := in[t2*4+3]
+				/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_02 := v_0
+				/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_12 := v_1
+				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_22 := v_2
+				/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_32 := v_3
+				/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ v_03 := v_02
+				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ v_13 := v_12
+				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v_23 := v_22
+				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_33 := v_32
+				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ t4 := v_03
+				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t5 := v_13
+				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result0 := longer(t4, t5)
+				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t7 := result0
+				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t8 := v_23
+				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t9 := v_33
+				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result02 := longer(t8, t9)
+				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t11 := result02
+				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result03 := longer(t7, t11)
+				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ sum = result03
+				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ if r.Halted() {
+						/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8143:1*/
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t12 := first + 4*j
-					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t13 := in[t12:]
-					/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ v2 := *(*[4]kernel.Vec2[float32])(t13)
-					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t14 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t15 := v2[0]
-					/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t16 := v2[1]
-					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result04 := longer(t15, t16)
-					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t18 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t19 := v2[2]
-					/*line quern.dev/algo/internal/template/reduce.go:39:150000*/ t20 := v2[3]
-					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result05 := longer(t19, t20)
-					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t22 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result06 := longer(t18, t22)
-					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t24 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result07 := longer(t14, t24)
-					/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ sum = result07 /*line quern_gen.go:8106:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t14 := first + j
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t14*4]
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_14 := in[t14*4+1]
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_24 := in[t14*4+2]
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_34 := in[t14*4+3]
+					/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_05 := v_04
+					/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_15 := v_14
+					/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_25 := v_24
+					/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_35 := v_34
+					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_06 := v_05
+					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ v_16 := v_15
+					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ v_26 := v_25
+					/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ v_36 := v_35
+					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t16 := sum
+					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t17 := v_06
+					/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t18 := v_16
+					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result04 := longer(t17, t18)
+					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t20 := result04
+					/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t21 := v_26
+					/*line quern.dev/algo/internal/template/reduce.go:59:150000*/ t22 := v_36
+					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result05 := longer(t21, t22)
+					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t24 := result05
+					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result06 := longer(t20, t24)
+					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t26 := result06
+					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result07 := longer(t16, t26)
+					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8170:1*/
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:40:150000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:41:150000*/ v3 := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ t26 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ t27 := v3
-					/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ result08 := longer(t26, t27)
-					/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:44:150000
+			/*line quern.dev/algo/internal/template/reduce.go:60:150000*/ if j2 < count {
+				/*line quern.dev/algo/internal/template/reduce.go:61:150000*/ v := row[threadX]
+				/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ if threadX < vectors {
+					/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ t28 := sum
+					/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ t29 := v
+					/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ result08 := longer(t28, t29)
+					/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ sum = result08
+//line quern.dev/algo/internal/template/reduce.go:64:150000
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:44:150000*/ sum = v3 /*line quern_gen.go:8118:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8182:1*/
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:47:150000*/ active := base2
-			/*line quern.dev/algo/internal/template/reduce.go:48:150000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:150000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:50:150000
+			/*line quern.dev/algo/internal/template/reduce.go:67:150000*/ active := base3
+			/*line quern.dev/algo/internal/template/reduce.go:68:150000*/ if vectors == 0 {
+				/*line quern.dev/algo/internal/template/reduce.go:69:150000*/ active = count
+//line quern.dev/algo/internal/template/reduce.go:70:150000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ active = left /*line quern_gen.go:8127:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ if left > active {
+					/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8191:1*/
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v4 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:147:150000*/ count3 := count2 - threadX + (threadX+first2)&31
-			/*line quern.dev/algo/internal/template/reduce.go:148:150000*/ v5 := v4
-			/*line quern.dev/algo/internal/template/reduce.go:149:150000*/ countRow[threadX] = count2
-			/*line quern.dev/algo/internal/template/reduce.go:150:150000*/ countRow2[threadX] = count3
-			/*line quern.dev/algo/internal/template/reduce.go:151:150000*/ vRow[threadX] = v5 /*line quern_gen.go:8136:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ count2 := active
+			/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ v2 := sum
+			/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ count3 := count2 - threadX + threadX&31
+			/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ v3 := v2
+			/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ countRow[threadX] = count2
+			/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ countRow2[threadX] = count3
+			/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8200:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:153:150000*/ return /*line quern_gen.go:8138:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:191:150000*/ return /*line quern_gen.go:8202:1*/
 	}
-	/*line quern.dev/algo/internal/template/reduce.go:155:150000*/ for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/reduce.go:156:150000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:157:150000*/ t1 := first + 4*threadX
-		/*line quern.dev/algo/internal/template/reduce.go:158:150000*/ j2 := base + threadX
-		/*line quern.dev/algo/internal/template/reduce.go:30:150000*/ sum := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:31:150000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ t2 := in[t1:]
-			/*line quern.dev/algo/internal/template/reduce.go:32:150000*/ v := *(*[4]kernel.Vec2[float32])(t2)
-			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ t3 := v[0]
-			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t4 := v[1]
-			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result0 := longer(t3, t4)
-			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t6 := result0
-			/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t7 := v[2]
-			/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t8 := v[3]
-			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result02 := longer(t7, t8)
-			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ t10 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:33:150000*/ result03 := longer(t6, t10)
-			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ sum = result03
-			/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:34:150000*/ r.Halt() /*line quern_gen.go:8160:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadX := range 256 {
+		/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ r.ThreadIdx.X = threadX
+		/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ t2 := first + threadX
+		/*line quern.dev/algo/internal/template/reduce.go:196:150000*/ j2 := base + threadX
+		/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ sum := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ if threadX < vectors {
+			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_0 := in[t2*4]
+			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_1 := in[t2*4+1]
+			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_2 := in[t2*4+2]
+			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_3 := in[t2*4+3]
+			/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_02 := v_0
+			/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_12 := v_1
+			/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_22 := v_2
+			/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_32 := v_3
+			/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ v_03 := v_02
+			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ v_13 := v_12
+			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v_23 := v_22
+			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_33 := v_32
+			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ t4 := v_03
+			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t5 := v_13
+			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result0 := longer(t4, t5)
+			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t7 := result0
+			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t8 := v_23
+			/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t9 := v_33
+			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result02 := longer(t8, t9)
+			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t11 := result02
+			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result03 := longer(t7, t11)
+			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ sum = result03
+			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8234:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t12 := first + 4*j
-				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ t13 := in[t12:]
-				/*line quern.dev/algo/internal/template/reduce.go:35:150000*/ v2 := *(*[4]kernel.Vec2[float32])(t13)
-				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ t14 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t15 := v2[0]
-				/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t16 := v2[1]
-				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result04 := longer(t15, t16)
-				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t18 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:38:150000*/ t19 := v2[2]
-				/*line quern.dev/algo/internal/template/reduce.go:39:150000*/ t20 := v2[3]
-				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result05 := longer(t19, t20)
-				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t22 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result06 := longer(t18, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ t24 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:36:150000*/ result07 := longer(t14, t24)
-				/*line quern.dev/algo/internal/template/reduce.go:37:150000*/ sum = result07 /*line quern_gen.go:8177:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t14 := first + j
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t14*4]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_14 := in[t14*4+1]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_24 := in[t14*4+2]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_34 := in[t14*4+3]
+				/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_05 := v_04
+				/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_15 := v_14
+				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_25 := v_24
+				/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_35 := v_34
+				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_06 := v_05
+				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ v_16 := v_15
+				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ v_26 := v_25
+				/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ v_36 := v_35
+				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t16 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t17 := v_06
+				/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t18 := v_16
+				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result04 := longer(t17, t18)
+				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t20 := result04
+				/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t21 := v_26
+				/*line quern.dev/algo/internal/template/reduce.go:59:150000*/ t22 := v_36
+				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result05 := longer(t21, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t24 := result05
+				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result06 := longer(t20, t24)
+				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t26 := result06
+				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result07 := longer(t16, t26)
+				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8261:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:40:150000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:41:150000*/ v3 := in[first+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ t26 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ t27 := v3
-				/*line quern.dev/algo/internal/template/reduce.go:42:150000*/ result08 := longer(t26, t27)
-				/*line quern.dev/algo/internal/template/reduce.go:43:150000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:44:150000
+		/*line quern.dev/algo/internal/template/reduce.go:60:150000*/ if j2 < count {
+			/*line quern.dev/algo/internal/template/reduce.go:61:150000*/ v := in[base2+j2]
+			/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ if threadX < vectors {
+				/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ t28 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ t29 := v
+				/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ result08 := longer(t28, t29)
+				/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ sum = result08
+//line quern.dev/algo/internal/template/reduce.go:64:150000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:44:150000*/ sum = v3 /*line quern_gen.go:8189:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8273:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:47:150000*/ active := base2
-		/*line quern.dev/algo/internal/template/reduce.go:48:150000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:49:150000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:50:150000
+		/*line quern.dev/algo/internal/template/reduce.go:67:150000*/ active := base3
+		/*line quern.dev/algo/internal/template/reduce.go:68:150000*/ if vectors == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:69:150000*/ active = count
+//line quern.dev/algo/internal/template/reduce.go:70:150000
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ active = left /*line quern_gen.go:8198:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ if left > active {
+				/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8282:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v4 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:147:150000*/ count3 := count2 - threadX + (threadX+first2)&31
-		/*line quern.dev/algo/internal/template/reduce.go:148:150000*/ v5 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:149:150000*/ countRow[threadX] = count2
-		/*line quern.dev/algo/internal/template/reduce.go:150:150000*/ countRow2[threadX] = count3
-		/*line quern.dev/algo/internal/template/reduce.go:151:150000*/ vRow[threadX] = v5 /*line quern_gen.go:8207:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ count2 := active
+		/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ v2 := sum
+		/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ count3 := count2 - threadX + threadX&31
+		/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ v3 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ countRow[threadX] = count2
+		/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ countRow2[threadX] = count3
+		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8291:1*/
 	}
 }
 
@@ -8212,7 +8296,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8215:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8299:1*/
 }
 
 //go:noinline
@@ -8222,14 +8306,14 @@ func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
-		v5 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t17 := v5
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ t32 := t17
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDown := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ given := t32.X
-		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ t3Row[threadX] = t32
-		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ givenRow[threadX] = given /*line quern_gen.go:8232:1*/
+		v3 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t1 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ t3 := t1
+		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDown := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t3.X
+		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t3
+		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8316:1*/
 	}
 }
 
@@ -8240,13 +8324,13 @@ func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float32)(givens2[first5:])
 	for threadX := range 256 {
-		t32 := t3Row[threadX]
+		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.X = shuffleDown2
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ given2 := t32.Y
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8249:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t3.Y
+		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8333:1*/
 	}
 }
 
@@ -8259,20 +8343,20 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []ke
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count3 := countRow2[threadX]
-		v5 := vRow[threadX]
+		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := (threadX + first6) & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.Y = shuffleDown3
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if d < group && lane+d < count3 && lane&start == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ t62 := v5
-			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ t72 := other
-			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ result09 := longer(t62, t72)
-			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v5 = result09 /*line quern_gen.go:8272:1*/
+		lane := threadX & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if d < group && lane+d < count3 && lane&start == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v3
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t72 := other
+			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result09 := longer(t6, t72)
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v3 = result09 /*line quern_gen.go:8356:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ vRow[threadX] = v5
-		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8275:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v3
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8359:1*/
 	}
 }
 
@@ -8280,7 +8364,7 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []ke
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8283:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8367:1*/
 }
 
 //go:noinline
@@ -8290,11 +8374,11 @@ func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], fi
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:147:150000*/ v6 := result
-		/*line quern.dev/algo/internal/template/reduce.go:148:150000*/ if (threadX+first8)&31 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:149:150000*/ partial[threadX/32] = v6 /*line quern_gen.go:8295:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ v4 := result
+		/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ if threadX&31 == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ partial[threadX/32] = v4 /*line quern_gen.go:8379:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:151:150000*/ vRow2[threadX] = v6 /*line quern_gen.go:8297:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8381:1*/
 	}
 }
 
@@ -8305,21 +8389,21 @@ func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []ke
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v6 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:152:150000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:153:150000*/ for w := 1; w < (count2+32-1)/32; w++ {
-				/*line quern.dev/algo/internal/template/reduce.go:154:150000*/ t110 := v6
-				/*line quern.dev/algo/internal/template/reduce.go:154:150000*/ t25 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:154:150000*/ result010 := longer(t110, t25)
-				/*line quern.dev/algo/internal/template/reduce.go:155:150000*/ v6 = result010 /*line quern_gen.go:8314:1*/
+		v4 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:190:150000*/ if threadX == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:191:150000*/ for w := 1; w < (count2+32-1)/32; w++ {
+				/*line quern.dev/algo/internal/template/reduce.go:192*/ t12 := v4
+				/*line quern.dev/algo/internal/template/reduce.go:192*/ t25 := partial[w]
+				/*line quern.dev/algo/internal/template/reduce.go:192*/ result010 := longer(t12, t25)
+				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ v4 = result010 /*line quern_gen.go:8398:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:157:150000*/ result2 := v6
-		/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ sum2 := result2
-		/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ out[blockX] = sum2 /*line quern_gen.go:8320:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ result2 := v4
+		/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ sum2 := result2
+		/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ if threadX == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:75:150000*/ out[blockX] = sum2 /*line quern_gen.go:8404:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ vRow2[threadX] = v6 /*line quern_gen.go:8322:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8406:1*/
 	}
 }
 
@@ -8331,17 +8415,24 @@ func quernHostLongerReduceRows(r *host2.Run) {
 	in := host2.Slice[kernel.Vec2[float32]](r, 4)
 	out := host2.Slice[kernel.Vec2[float32]](r, 5)
 	tos := host2.Scratch[int](r, 0, r.BlockDim.Count())
-	counts := host2.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
-	results := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
+	var width int
+	c := int(1)
+	lanes := host2.Scratch[int](r, 1, r.BlockDim.Count())
+	counts := host2.Scratch[int](r, 2, r.BlockDim.Count())
+	vs := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
+	size := n % 4
+	size2 := part % 4
+	size3 := n / 4
+	lanes2 := host2.Scratch[int](r, 5, r.BlockDim.Count())
+	results := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
 	var d int
 	var t22 int
-	t3s := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
+	t3s := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 7, r.BlockDim.Count())
+	givens := host2.Scratch[float32](r, 10, r.BlockDim.Count())
+	shuffleDowns2 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
+	givens2 := host2.Scratch[float32](r, 11, r.BlockDim.Count())
+	shuffleDowns3 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -8349,189 +8440,297 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1LongerReduceRows(r, tos, first, counts, vs, base, group, parts, n, part, out, in)
+				quernRow1LongerReduceRows(r, tos, first, base, group)
 			}
 		}
-		switch {
+		r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/reduce.go:87:150000*/ width = c << group
+		/*line quern.dev/algo/internal/template/reduce.go:88:150000*/ for threadZ := range 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:89:150000*/ for threadY := range 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ first2 := (threadZ*1 + threadY) * 256
+				/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ quernRow2LongerReduceRows(r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in) /*line quern_gen.go:8452:1*/
+			}
+		}
+		/*line quern.dev/algo/internal/template/reduce.go:95:150000*/ switch {
+//line quern.dev/algo/internal/template/reduce.go:96:150000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if group == 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ first2 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ quernRow2LongerReduceRows(r, vs, first2, results) /*line quern_gen.go:8361:1*/
-					}
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ break /*line quern_gen.go:8364:1*/
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ d = 1
-			/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ for ; d < 32; d *= 2 {
-				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ r.Halt() /*line quern_gen.go:8369:1*/
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t22 = d
-				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ first3 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ quernRow3LongerReduceRows(r, vs, first3, t3s, shuffleDowns, givens) /*line quern_gen.go:8375:1*/
-					}
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:177:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:178:150000*/ first4 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:179:150000*/ quernRow4LongerReduceRows(r, t3s, first4, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8382:1*/
-					}
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:182:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:183:150000*/ start := 2*d - 1
-				/*line quern.dev/algo/internal/template/reduce.go:184:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ first5 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ quernRow5LongerReduceRows(r, counts, first5, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8391:1*/
-					}
+			/*line quern.dev/algo/internal/template/reduce.go:97:150000*/ for threadZ := range 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:98:150000*/ for threadY := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:99:150000*/ first4 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/reduce.go:100:150000*/ quernRow3LongerReduceRows(r, lanes2, first4, width) /*line quern_gen.go:8461:1*/
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:192*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ first6 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ quernRow6LongerReduceRows(r, vs, first6, results) /*line quern_gen.go:8398:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ if width == 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first5 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow4LongerReduceRows(r, vs, first5, results) /*line quern_gen.go:8468:1*/
+					}
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8471:1*/
+			}
+			/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
+			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
+				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8476:1*/
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t22 = d
+				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow5LongerReduceRows(r, vs, first6, t3s, shuffleDowns, givens) /*line quern_gen.go:8482:1*/
+					}
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first7 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow6LongerReduceRows(r, t3s, first7, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8489:1*/
+					}
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:221:150000*/ start := 2*d - 1
+				/*line quern.dev/algo/internal/template/reduce.go:222:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first8 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow7LongerReduceRows(r, counts, first8, vs, lanes2, shuffleDowns, shuffleDowns3, d, width, start) /*line quern_gen.go:8498:1*/
+					}
+				}
+			}
+			/*line quern.dev/algo/internal/template/reduce.go:230*/ for threadZ := range 1 {
+				for threadY := range 1 {
+					first9 := (threadZ*1 + threadY) * 256
+					quernRow8LongerReduceRows(r, vs, first9, results)
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:199*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ first7 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ quernRow7LongerReduceRows(r, tos, first7, results, out, group) /*line quern_gen.go:8406:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first10 := (threadZ*1 + threadY) * 256
+				quernRow9LongerReduceRows(r, tos, first10, lanes, results, out)
 			}
 		}
-	}
+	} /*line quern_gen.go:8516:1*/
 }
 
 //go:noinline
-func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, counts []int, vs []kernel.Vec2[float32], base int, group int, parts int, n int, part int, out []kernel.Vec2[float32], in []kernel.Vec2[float32]) {
+func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, base int, group int) {
 	toRow := (*[256]int)(tos[first:])
-	countRow := (*[256]int)(counts[first:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:66:150000*/ to := (base + threadX) / group
-		/*line quern.dev/algo/internal/template/reduce.go:68:150000*/ row := to / parts
-		/*line quern.dev/algo/internal/template/reduce.go:69:150000*/ at := row*n + (to-row*parts)*part
-		/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ count := min(part, row*n+n-at)
-		/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ if to >= len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:72:150000*/ count = 0 /*line quern_gen.go:8425:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:86:150000*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:87:150000*/ toRow[threadX] = to /*line quern_gen.go:8525:1*/
+	}
+}
+
+//go:noinline
+func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes []int, counts []int, vs []kernel.Vec2[float32], width int, parts int, part int, n int, out []kernel.Vec2[float32], size int, size2 int, size3 int, in []kernel.Vec2[float32]) {
+	toRow := (*[256]int)(tos[first2:])
+	laneRow := (*[256]int)(lanes[first2:])
+	countRow := (*[256]int)(counts[first2:])
+	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		to := toRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:88:150000*/ lane := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:89:150000*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ row := t1
+		/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ first3 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ if parts > 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ row = to / parts
+			/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ first3 = (to - row*parts) * part /*line quern_gen.go:8544:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ sum := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:75:150000*/ if lane < count {
-			/*line quern.dev/algo/internal/template/reduce.go:76:150000*/ sum = in[at+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ for j := lane + group; j < count; j += group {
-				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ r.Halt() /*line quern_gen.go:8432:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:94:150000*/ count := min(part, n-first3)
+		/*line quern.dev/algo/internal/template/reduce.go:95:150000*/ if to >= len(out) {
+			/*line quern.dev/algo/internal/template/reduce.go:96:150000*/ count = 0 /*line quern_gen.go:8548:1*/
+		}
+		/*line quern.dev/algo/internal/template/reduce.go:98:150000*/ sum := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:99:150000*/ active := min(count, width)
+		/*line quern.dev/algo/internal/template/reduce.go:100:150000*/ if size == 0 && size2 == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:101:150000*/ t2 := row*size3 + first3/4
+			/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ t3 := count / 4
+			/*line quern.dev/algo/internal/template/reduce.go:103:150000*/ at := t2
+			/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ vectors := t3
+			/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ active = min(vectors, width)
+			/*line quern.dev/algo/internal/template/reduce.go:103:150000*/ if lane < vectors {
+				/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ t5 := at + lane
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_0 := in[t5*4]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_1 := in[t5*4+1]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_2 := in[t5*4+2]
+				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_3 := in[t5*4+3]
+				/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_02 := v_0
+				/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_12 := v_1
+				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_22 := v_2
+				/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_32 := v_3
+				/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ v_03 := v_02
+				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ v_13 := v_12
+				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ v_23 := v_22
+				/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ v_33 := v_32
+				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ t7 := v_03
+				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t8 := v_13
+				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ result0 := longer(t7, t8)
+				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t10 := result0
+				/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ t11 := v_23
+				/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ t12 := v_33
+				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ result02 := longer(t11, t12)
+				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t14 := result02
+				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ result03 := longer(t10, t14)
+				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ sum = result03
+				/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ for j := lane + width; j < vectors; j += width {
+					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ if r.Halted() {
+						/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ r.Halt() /*line quern_gen.go:8584:1*/
+					}
+					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ t17 := at + j
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t17*4]
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_14 := in[t17*4+1]
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_24 := in[t17*4+2]
+					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_34 := in[t17*4+3]
+					/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_05 := v_04
+					/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_15 := v_14
+					/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_25 := v_24
+					/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_35 := v_34
+					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ v_06 := v_05
+					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ v_16 := v_15
+					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ v_26 := v_25
+					/*line quern.dev/algo/internal/template/reduce.go:111:150000*/ v_36 := v_35
+					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ t19 := sum
+					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t20 := v_06
+					/*line quern.dev/algo/internal/template/reduce.go:111:150000*/ t21 := v_16
+					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result04 := longer(t20, t21)
+					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t23 := result04
+					/*line quern.dev/algo/internal/template/reduce.go:111:150000*/ t24 := v_26
+					/*line quern.dev/algo/internal/template/reduce.go:112:150000*/ t25 := v_36
+					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result05 := longer(t24, t25)
+					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t27 := result05
+					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result06 := longer(t23, t27)
+					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t29 := result06
+					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result07 := longer(t19, t29)
+					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ sum = result07 /*line quern_gen.go:8611:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ t1 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ t2 := in[at+j]
-				/*line quern.dev/algo/internal/template/reduce.go:78:150000*/ result0 := longer(t1, t2)
-				/*line quern.dev/algo/internal/template/reduce.go:79:150000*/ sum = result0 /*line quern_gen.go:8437:1*/
+			}
+//line quern.dev/algo/internal/template/reduce.go:112:150000
+		} else if lane < count {
+			/*line quern.dev/algo/internal/template/reduce.go:113:150000*/ at2 := row*n + first3
+			/*line quern.dev/algo/internal/template/reduce.go:114:150000*/ sum = in[at2+lane]
+			/*line quern.dev/algo/internal/template/reduce.go:115:150000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:115:150000*/ r.Halt() /*line quern_gen.go:8620:1*/
+				}
+				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ t31 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ t32 := in[at2+j2]
+				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ result08 := longer(t31, t32)
+				/*line quern.dev/algo/internal/template/reduce.go:117:150000*/ sum = result08 /*line quern_gen.go:8625:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:81:150000*/ count2 := min(count, group)
-		/*line quern.dev/algo/internal/template/reduce.go:82:150000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:83:150000*/ toRow[threadX] = to
-		/*line quern.dev/algo/internal/template/reduce.go:84:150000*/ countRow[threadX] = count2
-		/*line quern.dev/algo/internal/template/reduce.go:85:150000*/ vRow[threadX] = v /*line quern_gen.go:8444:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ count2 := active
+		/*line quern.dev/algo/internal/template/reduce.go:120:150000*/ v := sum
+		/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ laneRow[threadX] = lane
+		/*line quern.dev/algo/internal/template/reduce.go:122:150000*/ countRow[threadX] = count2
+		/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ vRow[threadX] = v /*line quern_gen.go:8632:1*/
 	}
 }
 
 //go:noinline
-func quernRow2LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first2 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first2:])
-	/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8452:1*/
+func quernRow3LongerReduceRows(r *host2.Run, lanes2 []int, first4 int, width int) {
+	laneRow2 := (*[256]int)(lanes2[first4:])
+	for threadX := range 256 {
+		/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ lane2 := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ laneRow2[threadX] = lane2 /*line quern_gen.go:8641:1*/
+	}
 }
 
 //go:noinline
-func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first3 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first3:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first3:])
-	givenRow := (*[256]float32)(givens[first3:])
+func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8649:1*/
+}
+
+//go:noinline
+func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first6:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
+	givenRow := (*[256]float32)(givens[first6:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t12 := v
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ t3 := t12
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDown := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ given := t3.X
-		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ t3Row[threadX] = t3
-		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ givenRow[threadX] = given /*line quern_gen.go:8469:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t13 := v
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ t33 := t13
+		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDown := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t33.X
+		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t33
+		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8666:1*/
 	}
 }
 
 //go:noinline
-func quernRow4LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first4 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
-	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first4:])
-	givenRow2 := (*[256]float32)(givens2[first4:])
+func quernRow6LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first7 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first7:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first7:])
+	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first7:])
+	givenRow2 := (*[256]float32)(givens2[first7:])
 	for threadX := range 256 {
-		t3 := t3Row[threadX]
+		t33 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.X = shuffleDown2
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ given2 := t3.Y
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8486:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t33.Y
+		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8683:1*/
 	}
 }
 
 //go:noinline
-func quernRow5LongerReduceRows(r *host2.Run, counts []int, first5 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, group int, start int) {
-	countRow := (*[256]int)(counts[first5:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
-	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first5:])
+func quernRow7LongerReduceRows(r *host2.Run, counts []int, first8 int, vs []kernel.Vec2[float32], lanes2 []int, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, width int, start int) {
+	countRow := (*[256]int)(counts[first8:])
+	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
+	laneRow2 := (*[256]int)(lanes2[first8:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first8:])
+	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
+		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane2 := (threadX + first5) & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.Y = shuffleDown3
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if d < group && lane2+d < count2 && lane2&start == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ t6 := v
-			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ t7 := other
-			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ result02 := longer(t6, t7)
-			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v = result02 /*line quern_gen.go:8509:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if d < width && lane2+d < count2 && lane2&start == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t72 := other
+			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result09 := longer(t6, t72)
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result09 /*line quern_gen.go:8707:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ vRow[threadX] = v
-		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8512:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8710:1*/
 	}
 }
 
 //go:noinline
-func quernRow6LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8520:1*/
+func quernRow8LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first9 int, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first9:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first9:])
+	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8718:1*/
 }
 
 //go:noinline
-func quernRow7LongerReduceRows(r *host2.Run, tos []int, first7 int, results []kernel.Vec2[float32], out []kernel.Vec2[float32], group int) {
-	toRow := (*[256]int)(tos[first7:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
+func quernRow9LongerReduceRows(r *host2.Run, tos []int, first10 int, lanes []int, results []kernel.Vec2[float32], out []kernel.Vec2[float32]) {
+	toRow := (*[256]int)(tos[first10:])
+	laneRow := (*[256]int)(lanes[first10:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
+		lane := laneRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first7) & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:81:150000*/ sum2 := result
-		/*line quern.dev/algo/internal/template/reduce.go:82:150000*/ if to < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:83:150000*/ out[to] = sum2 /*line quern_gen.go:8534:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:120:150000*/ if to < len(out) && lane == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ out[to] = sum2 /*line quern_gen.go:8733:1*/
 		}
 	}
 }
@@ -8570,26 +8769,26 @@ func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int,
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:96:150000*/ if t1 >= width {
-				/*line quern.dev/algo/internal/template/reduce.go:97:150000*/ break /*line quern_gen.go:8574:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ if t1 >= width {
+				/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ break /*line quern_gen.go:8773:1*/
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:101:150000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:101:150000*/ r.Halt() /*line quern_gen.go:8578:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:139:150000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line quern.dev/algo/internal/template/reduce.go:140:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:139:150000*/ r.Halt() /*line quern_gen.go:8777:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ at := (z*n+first)*width + t1
-				/*line quern.dev/algo/internal/template/reduce.go:103:150000*/ sum := in[at]
-				/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ for y := first + 1; y < last; y++ {
-					/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ r.Halt() /*line quern_gen.go:8584:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:140:150000*/ at := (z*n+first)*width + t1
+				/*line quern.dev/algo/internal/template/reduce.go:141:150000*/ sum := in[at]
+				/*line quern.dev/algo/internal/template/reduce.go:142:150000*/ for y := first + 1; y < last; y++ {
+					/*line quern.dev/algo/internal/template/reduce.go:143:150000*/ if r.Halted() {
+						/*line quern.dev/algo/internal/template/reduce.go:142:150000*/ r.Halt() /*line quern_gen.go:8783:1*/
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ at += width
-					/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t2 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t3 := in[at]
-					/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ result0 := longer(t2, t3)
-					/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ sum = result0 /*line quern_gen.go:8590:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:143:150000*/ at += width
+					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ t2 := sum
+					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ t3 := in[at]
+					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ result0 := longer(t2, t3)
+					/*line quern.dev/algo/internal/template/reduce.go:145:150000*/ sum = result0 /*line quern_gen.go:8789:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ out[(z*gridY+blockY)*width+t1] = sum /*line quern_gen.go:8592:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:146:150000*/ out[(z*gridY+blockY)*width+t1] = sum /*line quern_gen.go:8791:1*/
 			}
 		}
 	}
@@ -8627,59 +8826,59 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if group == 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ first3 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ quernRow2LongerReduceSegments(r, vs, first3, results) /*line quern_gen.go:8634:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ if group == 1 {
+				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first3 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceSegments(r, vs, first3, results) /*line quern_gen.go:8833:1*/
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ break /*line quern_gen.go:8637:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8836:1*/
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ d = 1
-			/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ for ; d < 32; d *= 2 {
-				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ r.Halt() /*line quern_gen.go:8642:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
+			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
+				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8841:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t22 = d
-				/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ first4 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8648:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t22 = d
+				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first4 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8847:1*/
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:177:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:178:150000*/ first5 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:179:150000*/ quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8655:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first5 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8854:1*/
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:182:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:183:150000*/ start := 2*d - 1
-				/*line quern.dev/algo/internal/template/reduce.go:184:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8664:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line quern.dev/algo/internal/template/reduce.go:221:150000*/ start := 2*d - 1
+				/*line quern.dev/algo/internal/template/reduce.go:222:150000*/ for threadZ := range 1 {
+					/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
+						/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first6 := (threadZ*1 + threadY) * 256
+						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8863:1*/
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:192*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ first7 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ quernRow6LongerReduceSegments(r, vs, first7, results) /*line quern_gen.go:8671:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:230*/ for threadZ := range 1 {
+				for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow6LongerReduceSegments(r, vs, first7, results)
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:199*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ first8 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty) /*line quern_gen.go:8679:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
 			}
 		}
-	}
+	} /*line quern_gen.go:8881:1*/
 }
 
 //go:noinline
@@ -8691,36 +8890,36 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 	vRow := (*[256]kernel.Vec2[float32])(vs[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		lane := (threadX + first) & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ segment := (base + threadX) / group
-		/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ first2 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:122:150000*/ last := 0
-		/*line quern.dev/algo/internal/template/reduce.go:122:150000*/ if segment < len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ t1 := int(ends[segment])
-			/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ t2 := int(ends[segment+1])
-			/*line quern.dev/algo/internal/template/reduce.go:124:150000*/ first2 = t1
-			/*line quern.dev/algo/internal/template/reduce.go:125:150000*/ last = t2 /*line quern_gen.go:8702:1*/
+		lane := threadX & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:157:150000*/ segment := (base + threadX) / group
+		/*line quern.dev/algo/internal/template/reduce.go:159:150000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:160:150000*/ last := 0
+		/*line quern.dev/algo/internal/template/reduce.go:160:150000*/ if segment < len(out) {
+			/*line quern.dev/algo/internal/template/reduce.go:161:150000*/ t1 := int(ends[segment])
+			/*line quern.dev/algo/internal/template/reduce.go:161:150000*/ t2 := int(ends[segment+1])
+			/*line quern.dev/algo/internal/template/reduce.go:162:150000*/ first2 = t1
+			/*line quern.dev/algo/internal/template/reduce.go:163:150000*/ last = t2 /*line quern_gen.go:8901:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:125:150000*/ sum := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:126:150000*/ if first2+lane < last {
-			/*line quern.dev/algo/internal/template/reduce.go:127:150000*/ sum = in[first2+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:128:150000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:128:150000*/ r.Halt() /*line quern_gen.go:8709:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:163:150000*/ sum := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if first2+lane < last {
+			/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ sum = in[first2+lane]
+			/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ r.Halt() /*line quern_gen.go:8908:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ t3 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ t4 := in[j]
-				/*line quern.dev/algo/internal/template/reduce.go:129:150000*/ result0 := longer(t3, t4)
-				/*line quern.dev/algo/internal/template/reduce.go:130:150000*/ sum = result0 /*line quern_gen.go:8714:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ t3 := sum
+				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ t4 := in[j]
+				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ result0 := longer(t3, t4)
+				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ sum = result0 /*line quern_gen.go:8913:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:132:150000*/ count := min(last-first2, group)
-		/*line quern.dev/algo/internal/template/reduce.go:133:150000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ firstRow[threadX] = first2
-		/*line quern.dev/algo/internal/template/reduce.go:136:150000*/ lastRow[threadX] = last
-		/*line quern.dev/algo/internal/template/reduce.go:137:150000*/ countRow[threadX] = count
-		/*line quern.dev/algo/internal/template/reduce.go:138:150000*/ vRow[threadX] = v /*line quern_gen.go:8723:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v := sum
+		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ segmentRow[threadX] = segment
+		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ firstRow[threadX] = first2
+		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ lastRow[threadX] = last
+		/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ countRow[threadX] = count
+		/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ vRow[threadX] = v /*line quern_gen.go:8922:1*/
 	}
 }
 
@@ -8728,7 +8927,7 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8731:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8930:1*/
 }
 
 //go:noinline
@@ -8739,13 +8938,13 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ t12 := v
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ t32 := t12
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDown := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ given := t32.X
-		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ t3Row[threadX] = t32
-		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ givenRow[threadX] = given /*line quern_gen.go:8748:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t12 := v
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ t32 := t12
+		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDown := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t32.X
+		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t32
+		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8947:1*/
 	}
 }
 
@@ -8759,10 +8958,10 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 		t32 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.X = shuffleDown2
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ given2 := t32.Y
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8765:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t32.Y
+		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8964:1*/
 	}
 }
 
@@ -8778,17 +8977,17 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		lane2 := (threadX + first6) & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ shuffleDown.Y = shuffleDown3
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:169:150000*/ if d < group && lane2+d < count && lane2&start == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ t6 := v
-			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ t7 := other
-			/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ result02 := longer(t6, t7)
-			/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v = result02 /*line quern_gen.go:8788:1*/
+		lane2 := threadX & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if d < group && lane2+d < count && lane2&start == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t7 := other
+			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result02 := longer(t6, t7)
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result02 /*line quern_gen.go:8987:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ vRow[threadX] = v
-		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8791:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8990:1*/
 	}
 }
 
@@ -8796,7 +8995,7 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8799:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8998:1*/
 }
 
 //go:noinline
@@ -8811,13 +9010,13 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
-		lane := (threadX + first8) & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:132:150000*/ sum2 := result
-		/*line quern.dev/algo/internal/template/reduce.go:133:150000*/ if segment < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ sum2 = empty /*line quern_gen.go:8818:1*/
+		lane := threadX & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ if segment < len(out) && lane == 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ if first2 >= last {
+				/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ sum2 = empty /*line quern_gen.go:9017:1*/
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:137:150000*/ out[segment] = sum2 /*line quern_gen.go:8820:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ out[segment] = sum2 /*line quern_gen.go:9019:1*/
 		}
 	}
 }
@@ -8862,9 +9061,9 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:228:160000*/ if launch == 1 {
-					/*line quern.dev/algo/internal/template/runs.go:229:160000*/ if same || p > 0 {
-						/*line quern.dev/algo/internal/template/runs.go:230*/ break
+				/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
+					if same || p > 0 {
+						break
 					}
 					all := struct {
 						N uint32
@@ -8877,24 +9076,24 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							V kernel.Vec2[float32]
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line quern.dev/algo/internal/template/runs.go:236*/ _ = counts[t2]
+						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
 						t4 := i
-						/*line quern.dev/algo/internal/template/runs.go:236*/ _ = sums[t4]
+						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line quern.dev/algo/internal/template/runs.go:236*/ counts[t2] = t5
-						/*line quern.dev/algo/internal/template/runs.go:236*/ sums[t4] = t6
+						/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
+						/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t1 := a.V
-							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t22 := b.V
-							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result0 := longer(t1, t22)
-							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b.V = result0 /*line quern_gen.go:8893:1*/
+						/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b.N == 0 {
+							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t1 := a.V
+							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t22 := b.V
+							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result0 := longer(t1, t22)
+							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9092:1*/
 						}
-						/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b.N += a.N
-						/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result := b
-						/*line quern.dev/algo/internal/template/runs.go:237*/ all = result
+						/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b.N += a.N
+						/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result := b
+						/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
 					}
 					break
 				}
@@ -8918,30 +9117,30 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 					}{N: uint32(heads[at]), V: in[at]}
 					at++
 				}
-				/*line quern.dev/algo/internal/template/runs.go:253*/ for ; at < last; at += 4096 {
+				/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
 					if r.Halted() {
-						/*line quern.dev/algo/internal/template/runs.go:253*/ r.Halt()
+						/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/runs.go:254*/ t7 := min(last-at, 4096)
+					/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
 					for k := 0; k < t7; k++ {
-						/*line quern.dev/algo/internal/template/runs.go:255*/ i2 := at + k
+						/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line quern.dev/algo/internal/template/runs.go:258*/ b2 := struct {
+						/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
 							N uint32
 							V kernel.Vec2[float32]
 						}{N: h, V: in[i2]}
-						/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b2.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t12 := a2.V
-							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t23 := b2.V
-							/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result02 := longer(t12, t23)
-							/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b2.V = result02 /*line quern_gen.go:8939:1*/
+						/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b2.N == 0 {
+							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t12 := a2.V
+							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t23 := b2.V
+							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result02 := longer(t12, t23)
+							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9138:1*/
 						}
-						/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b2.N += a2.N
-						/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result2 := b2
-						/*line quern.dev/algo/internal/template/runs.go:258*/ so = result2
-						/*line quern.dev/algo/internal/template/runs.go:260*/ if value {
+						/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b2.N += a2.N
+						/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result2 := b2
+						/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
+						/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
 							if reduce {
 								if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
@@ -8952,15 +9151,15 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 								out[i2] = first
 							} else {
 								t9 := prior
-								/*line quern.dev/algo/internal/template/runs.go:270*/ result03 := longer(first, t9)
-								/*line quern.dev/algo/internal/template/runs.go:270*/ out[i2] = result03
+								/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := longer(first, t9)
+								/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/runs.go:274*/ if launch == 0 {
+				/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
 					_ = row[threadX]
-					/*line quern.dev/algo/internal/template/runs.go:275*/ _ = row2[threadX]
+					/*line quern.dev/algo/internal/template/runs.go:342*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -8976,9 +9175,9 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 		last := min((p+1)*part, len(in))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/runs.go:228:160000*/ if launch == 1 {
-				/*line quern.dev/algo/internal/template/runs.go:229:160000*/ if same || p > 0 {
-					/*line quern.dev/algo/internal/template/runs.go:230*/ break
+			/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
+				if same || p > 0 {
+					break
 				}
 				all := struct {
 					N uint32
@@ -8991,24 +9190,24 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 						V kernel.Vec2[float32]
 					}{N: counts[i], V: sums[i]}
 					t2 := i
-					/*line quern.dev/algo/internal/template/runs.go:236*/ _ = counts[t2]
+					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
 					t4 := i
-					/*line quern.dev/algo/internal/template/runs.go:236*/ _ = sums[t4]
+					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line quern.dev/algo/internal/template/runs.go:236*/ counts[t2] = t5
-					/*line quern.dev/algo/internal/template/runs.go:236*/ sums[t4] = t6
+					/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
+					/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t1 := a.V
-						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t22 := b.V
-						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result0 := longer(t1, t22)
-						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b.V = result0 /*line quern_gen.go:9007:1*/
+					/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b.N == 0 {
+						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t1 := a.V
+						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t22 := b.V
+						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result0 := longer(t1, t22)
+						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9206:1*/
 					}
-					/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b.N += a.N
-					/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result := b
-					/*line quern.dev/algo/internal/template/runs.go:237*/ all = result
+					/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b.N += a.N
+					/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result := b
+					/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
 				}
 				break
 			}
@@ -9032,30 +9231,30 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				}{N: uint32(heads[at]), V: in[at]}
 				at++
 			}
-			/*line quern.dev/algo/internal/template/runs.go:253*/ for ; at < last; at += 4096 {
+			/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
 				if r.Halted() {
-					/*line quern.dev/algo/internal/template/runs.go:253*/ r.Halt()
+					/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/runs.go:254*/ t7 := min(last-at, 4096)
+				/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
 				for k := 0; k < t7; k++ {
-					/*line quern.dev/algo/internal/template/runs.go:255*/ i2 := at + k
+					/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line quern.dev/algo/internal/template/runs.go:258*/ b2 := struct {
+					/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: h, V: in[i2]}
-					/*line quern.dev/algo/internal/template/runs.go:159:160000*/ if b2.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ t12 := a2.V
-						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ t23 := b2.V
-						/*line quern.dev/algo/internal/template/runs.go:160:160000*/ result02 := longer(t12, t23)
-						/*line quern.dev/algo/internal/template/runs.go:161:160000*/ b2.V = result02 /*line quern_gen.go:9053:1*/
+					/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b2.N == 0 {
+						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t12 := a2.V
+						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t23 := b2.V
+						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result02 := longer(t12, t23)
+						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9252:1*/
 					}
-					/*line quern.dev/algo/internal/template/runs.go:162:160000*/ b2.N += a2.N
-					/*line quern.dev/algo/internal/template/runs.go:163:160000*/ result2 := b2
-					/*line quern.dev/algo/internal/template/runs.go:258*/ so = result2
-					/*line quern.dev/algo/internal/template/runs.go:260*/ if value {
+					/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b2.N += a2.N
+					/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result2 := b2
+					/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
+					/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
 						if reduce {
 							if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
@@ -9066,22 +9265,22 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							out[i2] = first
 						} else {
 							t9 := prior
-							/*line quern.dev/algo/internal/template/runs.go:270*/ result03 := longer(first, t9)
-							/*line quern.dev/algo/internal/template/runs.go:270*/ out[i2] = result03
+							/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := longer(first, t9)
+							/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/runs.go:274*/ if launch == 0 {
+			/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
 				_ = counts[p]
-				/*line quern.dev/algo/internal/template/runs.go:275*/ _ = sums[p]
+				/*line quern.dev/algo/internal/template/runs.go:342*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line quern.dev/algo/internal/template/runs.go:275*/ counts[p] = t15
-				/*line quern.dev/algo/internal/template/runs.go:275*/ sums[p] = t16
+				/*line quern.dev/algo/internal/template/runs.go:342*/ counts[p] = t15
+				/*line quern.dev/algo/internal/template/runs.go:342*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9084:1*/
+	} /*line quern_gen.go:9283:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
@@ -9121,81 +9320,81 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:243:170000*/ if at+size <= len(in) && p+4 < len(before) {
-				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:244:170000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:247:170000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:248:170000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ t16 := d[0]
-				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ sa := t13
-				/*line quern.dev/algo/internal/template/scan.go:247:170000*/ sb := t14
-				/*line quern.dev/algo/internal/template/scan.go:248:170000*/ sc := t15
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ for i := 1; i < part; i++ {
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t17 := sa
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t18 := a[i]
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result0 := longer(t17, t18)
-					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t20 := result0
-					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ t21 := sb
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t22 := b[i]
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result02 := longer(t21, t22)
-					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t24 := result02
-					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ t25 := sc
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t26 := c[i]
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result03 := longer(t25, t26)
-					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t28 := result03
-					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ t29 := sd
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ t30 := d[i]
-					/*line quern.dev/algo/internal/template/scan.go:247:170000*/ result04 := longer(t29, t30)
-					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t32 := result04
-					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ sa = t20
-					/*line quern.dev/algo/internal/template/scan.go:250:170000*/ sb = t24
-					/*line quern.dev/algo/internal/template/scan.go:251:170000*/ sc = t28
-					/*line quern.dev/algo/internal/template/scan.go:252:170000*/ sd = t32 /*line quern_gen.go:9166:1*/
+			/*line quern.dev/algo/internal/template/scan.go:231:170000*/ if at+size <= len(in) && p+4 < len(before) {
+				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t3 := in[at:t2]
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t7 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t10 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ a := t3
+				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ b := t6
+				/*line quern.dev/algo/internal/template/scan.go:235:170000*/ c := t9
+				/*line quern.dev/algo/internal/template/scan.go:236:170000*/ d := t12
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t13 := a[0]
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t14 := b[0]
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t15 := c[0]
+				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t16 := d[0]
+				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ sa := t13
+				/*line quern.dev/algo/internal/template/scan.go:235:170000*/ sb := t14
+				/*line quern.dev/algo/internal/template/scan.go:236:170000*/ sc := t15
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ sd := t16
+				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ for i := 1; i < part; i++ {
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t17 := sa
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t18 := a[i]
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result0 := longer(t17, t18)
+					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t20 := result0
+					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ t21 := sb
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t22 := b[i]
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result02 := longer(t21, t22)
+					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t24 := result02
+					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ t25 := sc
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t26 := c[i]
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result03 := longer(t25, t26)
+					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t28 := result03
+					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ t29 := sd
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t30 := d[i]
+					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result04 := longer(t29, t30)
+					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t32 := result04
+					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ sa = t20
+					/*line quern.dev/algo/internal/template/scan.go:238:170000*/ sb = t24
+					/*line quern.dev/algo/internal/template/scan.go:239:170000*/ sc = t28
+					/*line quern.dev/algo/internal/template/scan.go:240:170000*/ sd = t32 /*line quern_gen.go:9365:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t34]
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t36]
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t38]
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ _ = before[t40]
-				/*line quern.dev/algo/internal/template/scan.go:250:170000*/ t41 := sa
-				/*line quern.dev/algo/internal/template/scan.go:251:170000*/ t42 := sb
-				/*line quern.dev/algo/internal/template/scan.go:252:170000*/ t43 := sc
-				/*line quern.dev/algo/internal/template/scan.go:253:170000*/ t44 := sd
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t34] = t41
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t36] = t42
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t38] = t43
-				/*line quern.dev/algo/internal/template/scan.go:249:170000*/ before[t40] = t44
-				/*line quern.dev/algo/internal/template/scan.go:250:170000*/ break /*line quern_gen.go:9180:1*/
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t34]
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t36]
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t38]
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t40]
+				/*line quern.dev/algo/internal/template/scan.go:238:170000*/ t41 := sa
+				/*line quern.dev/algo/internal/template/scan.go:239:170000*/ t42 := sb
+				/*line quern.dev/algo/internal/template/scan.go:240:170000*/ t43 := sc
+				/*line quern.dev/algo/internal/template/scan.go:241:170000*/ t44 := sd
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t34] = t41
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t36] = t42
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t38] = t43
+				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t40] = t44
+				/*line quern.dev/algo/internal/template/scan.go:238:170000*/ break /*line quern_gen.go:9379:1*/
 			}
-			/*line quern.dev/algo/internal/template/scan.go:252:170000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:253:170000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:252:170000*/ r.Halt() /*line quern_gen.go:9184:1*/
+			/*line quern.dev/algo/internal/template/scan.go:240:170000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:241:170000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:240:170000*/ r.Halt() /*line quern_gen.go:9383:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:253:170000*/ at2 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:254:170000*/ if at2 >= len(in) || p+k+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:255:170000*/ break block /*line quern_gen.go:9188:1*/
+				/*line quern.dev/algo/internal/template/scan.go:241:170000*/ at2 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:242:170000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:243:170000*/ break block /*line quern_gen.go:9387:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:257:170000*/ last := min(at2+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:258:170000*/ sum := in[at2]
-				/*line quern.dev/algo/internal/template/scan.go:259:170000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:260:170000*/ t45 := sum
-					/*line quern.dev/algo/internal/template/scan.go:260:170000*/ t46 := in[i2]
-					/*line quern.dev/algo/internal/template/scan.go:260:170000*/ result05 := longer(t45, t46)
-					/*line quern.dev/algo/internal/template/scan.go:261:170000*/ sum = result05 /*line quern_gen.go:9196:1*/
+				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ last := min(at2+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ sum := in[at2]
+				/*line quern.dev/algo/internal/template/scan.go:247:170000*/ for i2 := at2 + 1; i2 < last; i2++ {
+					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t45 := sum
+					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t46 := in[i2]
+					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ result05 := longer(t45, t46)
+					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ sum = result05 /*line quern_gen.go:9395:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:262:170000*/ before[p+k+1] = sum /*line quern_gen.go:9198:1*/
+				/*line quern.dev/algo/internal/template/scan.go:250:170000*/ before[p+k+1] = sum /*line quern_gen.go:9397:1*/
 			}
 		}
 	}
@@ -9226,26 +9425,26 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:271:170000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:272:170000*/ break /*line quern_gen.go:9230:1*/
+			/*line quern.dev/algo/internal/template/scan.go:259*/ if base+threadX > 0 || len(before) < 2 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:274:170000*/ sum := before[1]
-			/*line quern.dev/algo/internal/template/scan.go:275:170000*/ if start {
-				/*line quern.dev/algo/internal/template/scan.go:276:170000*/ before[0] = first
-				/*line quern.dev/algo/internal/template/scan.go:277:170000*/ t2 := sum
-				/*line quern.dev/algo/internal/template/scan.go:277:170000*/ result0 := longer(first, t2)
-				/*line quern.dev/algo/internal/template/scan.go:278:170000*/ sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:278:170000*/ before[1] = sum /*line quern_gen.go:9238:1*/
+			sum := before[1]
+			if start {
+				before[0] = first
+				t2 := sum
+				/*line quern.dev/algo/internal/template/scan.go:265*/ result0 := longer(first, t2)
+				sum = result0
+				/*line quern.dev/algo/internal/template/scan.go:266*/ before[1] = sum
 			}
-			/*line quern.dev/algo/internal/template/scan.go:280:170000*/ for i := 2; i < len(before); i++ {
-				/*line quern.dev/algo/internal/template/scan.go:281:170000*/ t4 := sum
-				/*line quern.dev/algo/internal/template/scan.go:281:170000*/ t5 := before[i]
-				/*line quern.dev/algo/internal/template/scan.go:281:170000*/ result02 := longer(t4, t5)
-				/*line quern.dev/algo/internal/template/scan.go:282:170000*/ sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:282:170000*/ before[i] = sum /*line quern_gen.go:9245:1*/
+			for i := 2; i < len(before); i++ {
+				t4 := sum
+				/*line quern.dev/algo/internal/template/scan.go:269*/ t5 := before[i]
+				/*line quern.dev/algo/internal/template/scan.go:269*/ result02 := longer(t4, t5)
+				sum = result02
+				/*line quern.dev/algo/internal/template/scan.go:270*/ before[i] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:9447:1*/
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
@@ -9286,169 +9485,169 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:291*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+			/*line quern.dev/algo/internal/template/scan.go:279*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:292*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:280*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:292*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:280*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:292*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:280*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:293*/ t15 := out[at:t14]
+				/*line quern.dev/algo/internal/template/scan.go:281*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:293*/ t18 := out[t16:t17]
+				/*line quern.dev/algo/internal/template/scan.go:281*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:293*/ t21 := out[t19:t20]
+				/*line quern.dev/algo/internal/template/scan.go:281*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:293*/ t24 := out[t22:t23]
+				/*line quern.dev/algo/internal/template/scan.go:281*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line quern.dev/algo/internal/template/scan.go:294*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:294*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:294*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:294*/ t28 := before[p+3]
+				/*line quern.dev/algo/internal/template/scan.go:282*/ t25 := before[p]
+				/*line quern.dev/algo/internal/template/scan.go:282*/ t26 := before[p+1]
+				/*line quern.dev/algo/internal/template/scan.go:282*/ t27 := before[p+2]
+				/*line quern.dev/algo/internal/template/scan.go:282*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:295*/ if exclusive {
+				/*line quern.dev/algo/internal/template/scan.go:283*/ if exclusive {
 					for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:297*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:297*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:297*/ t33 := d[i]
+						/*line quern.dev/algo/internal/template/scan.go:285*/ t31 := b[i]
+						/*line quern.dev/algo/internal/template/scan.go:285*/ t32 := c[i]
+						/*line quern.dev/algo/internal/template/scan.go:285*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:298*/ t34 := u
+						/*line quern.dev/algo/internal/template/scan.go:286*/ t34 := u
 						t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t34[t35]
+						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t36[t37]
+						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t38[t39]
+						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:298*/ _ = t40[t41]
+						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:298*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:298*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:298*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:298*/ t40[t41] = t45
+						/*line quern.dev/algo/internal/template/scan.go:286*/ t34[t35] = t42
+						/*line quern.dev/algo/internal/template/scan.go:286*/ t36[t37] = t43
+						/*line quern.dev/algo/internal/template/scan.go:286*/ t38[t39] = t44
+						/*line quern.dev/algo/internal/template/scan.go:286*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line quern.dev/algo/internal/template/scan.go:299*/ result0 := longer(t46, t47)
+						/*line quern.dev/algo/internal/template/scan.go:287*/ result0 := longer(t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line quern.dev/algo/internal/template/scan.go:299*/ result02 := longer(t50, t51)
+						/*line quern.dev/algo/internal/template/scan.go:287*/ result02 := longer(t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line quern.dev/algo/internal/template/scan.go:299*/ result03 := longer(t54, t55)
+						/*line quern.dev/algo/internal/template/scan.go:287*/ result03 := longer(t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line quern.dev/algo/internal/template/scan.go:299*/ result04 := longer(t58, t59)
+						/*line quern.dev/algo/internal/template/scan.go:287*/ result04 := longer(t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					break
+					break /*line quern_gen.go:9574:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:303*/ for i2 := 0; i2 < part; i2++ {
+				/*line quern.dev/algo/internal/template/scan.go:291*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:304*/ t64 := a[i2]
-					/*line quern.dev/algo/internal/template/scan.go:304*/ result05 := longer(t63, t64)
+					/*line quern.dev/algo/internal/template/scan.go:292*/ t64 := a[i2]
+					/*line quern.dev/algo/internal/template/scan.go:292*/ result05 := longer(t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line quern.dev/algo/internal/template/scan.go:304*/ t68 := b[i2]
-					/*line quern.dev/algo/internal/template/scan.go:304*/ result06 := longer(t67, t68)
+					/*line quern.dev/algo/internal/template/scan.go:292*/ t68 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:292*/ result06 := longer(t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line quern.dev/algo/internal/template/scan.go:304*/ t72 := c[i2]
-					/*line quern.dev/algo/internal/template/scan.go:304*/ result07 := longer(t71, t72)
+					/*line quern.dev/algo/internal/template/scan.go:292*/ t72 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:292*/ result07 := longer(t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line quern.dev/algo/internal/template/scan.go:304*/ t76 := d[i2]
-					/*line quern.dev/algo/internal/template/scan.go:304*/ result08 := longer(t75, t76)
+					/*line quern.dev/algo/internal/template/scan.go:292*/ t76 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:292*/ result08 := longer(t75, t76)
 					t78 := result08
 					sa = t66
-					sb = t70
-					sc = t74
-					sd = t78
-					/*line quern.dev/algo/internal/template/scan.go:305*/ t79 := u
+					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ sb = t70
+					/*line quern.dev/algo/internal/template/scan.go:296:170000*/ sc = t74
+					/*line quern.dev/algo/internal/template/scan.go:297:170000*/ sd = t78
+					/*line quern.dev/algo/internal/template/scan.go:293*/ t79 := u
 					t80 := i2
-					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t79[t80]
+					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t79[t80]
 					t81 := v
-					t82 := i2
-					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t81[t82]
+					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t82 := i2
+					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t81[t82]
 					t83 := w
-					t84 := i2
-					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t83[t84]
+					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t84 := i2
+					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t83[t84]
 					t85 := x
-					t86 := i2
-					/*line quern.dev/algo/internal/template/scan.go:305*/ _ = t85[t86]
+					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t86 := i2
+					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t85[t86]
 					t87 := sa
-					t88 := sb
-					t89 := sc
-					t90 := sd
-					/*line quern.dev/algo/internal/template/scan.go:305*/ t79[t80] = t87
-					/*line quern.dev/algo/internal/template/scan.go:305*/ t81[t82] = t88
-					/*line quern.dev/algo/internal/template/scan.go:305*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:305*/ t85[t86] = t90
+					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t88 := sb
+					/*line quern.dev/algo/internal/template/scan.go:296:170000*/ t89 := sc
+					/*line quern.dev/algo/internal/template/scan.go:297:170000*/ t90 := sd
+					/*line quern.dev/algo/internal/template/scan.go:293*/ t79[t80] = t87
+					/*line quern.dev/algo/internal/template/scan.go:293*/ t81[t82] = t88
+					/*line quern.dev/algo/internal/template/scan.go:293*/ t83[t84] = t89
+					/*line quern.dev/algo/internal/template/scan.go:293*/ t85[t86] = t90
 				}
-				break
+				/*line quern.dev/algo/internal/template/scan.go:295:170000*/ break /*line quern_gen.go:9618:1*/
 			}
-			for k := 0; k < 4; k++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:309*/ r.Halt()
+			/*line quern.dev/algo/internal/template/scan.go:297:170000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:297:170000*/ r.Halt() /*line quern_gen.go:9622:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:310*/ i3 := (p + k) * part
-				if i3 >= len(in) || p+k >= len(before) {
-					break block
+				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ i3 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:299:170000*/ if i3 >= len(in) || p+k >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:300:170000*/ break block /*line quern_gen.go:9626:1*/
 				}
-				last := min(i3+part, len(in))
-				sum := before[p+k]
-				if p+k == 0 && !start {
-					sum = in[i3]
-					out[i3] = sum
-					i3++
+				/*line quern.dev/algo/internal/template/scan.go:302:170000*/ last := min(i3+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ sum := before[p+k]
+				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ if p+k == 0 && !start {
+					/*line quern.dev/algo/internal/template/scan.go:305:170000*/ sum = in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:306:170000*/ out[i3] = sum
+					/*line quern.dev/algo/internal/template/scan.go:307:170000*/ i3++ /*line quern_gen.go:9633:1*/
 				}
-				for ; i3 < last; i3++ {
-					v2 := in[i3]
-					if exclusive {
-						out[i3] = sum
+				/*line quern.dev/algo/internal/template/scan.go:309:170000*/ for ; i3 < last; i3++ {
+					/*line quern.dev/algo/internal/template/scan.go:310:170000*/ v2 := in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:311:170000*/ if exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:312:170000*/ out[i3] = sum /*line quern_gen.go:9638:1*/
 					}
-					t91 := sum
-					t92 := v2
-					/*line quern.dev/algo/internal/template/scan.go:326*/ result09 := longer(t91, t92)
-					sum = result09
-					/*line quern.dev/algo/internal/template/scan.go:327*/ if !exclusive {
-						out[i3] = sum
+					/*line quern.dev/algo/internal/template/scan.go:314:170000*/ t91 := sum
+					/*line quern.dev/algo/internal/template/scan.go:315:170000*/ t92 := v2
+					/*line quern.dev/algo/internal/template/scan.go:314:170000*/ result09 := longer(t91, t92)
+					/*line quern.dev/algo/internal/template/scan.go:315:170000*/ sum = result09
+					/*line quern.dev/algo/internal/template/scan.go:315:170000*/ if !exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:316:170000*/ out[i3] = sum /*line quern_gen.go:9645:1*/
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:9451:1*/
+	}
 }
 
 func quernHostLongerScanLines(r *host2.Run) {
@@ -9481,7 +9680,7 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:371*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:359*/ plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
 				break
@@ -9496,21 +9695,21 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:384*/ r.Halt()
+					/*line quern.dev/algo/internal/template/scan.go:372*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:385*/ v := in[at]
+				/*line quern.dev/algo/internal/template/scan.go:373*/ v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
 				t1 := sum
 				t2 := v
-				/*line quern.dev/algo/internal/template/scan.go:389*/ result0 := longer(t1, t2)
+				/*line quern.dev/algo/internal/template/scan.go:377*/ result0 := longer(t1, t2)
 				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:390*/ if !exclusive {
+				/*line quern.dev/algo/internal/template/scan.go:378*/ if !exclusive {
 					out[at] = sum
 				}
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:9515:1*/
+	} /*line quern_gen.go:9714:1*/
 }

@@ -15,10 +15,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/option",
-	Archive: quern_gen_zip,
-	Sum:     "e16b0a22e99df4aaf7ed9ed79d407b0d01bf6e695e37090e373ab55d79a1721b",
+	Archive: &quern_gen_zip,
+	Sum:     "c1360ff9522be75ae2953085f79af96ecf1fe57dd92018312846adeb90267eb1",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -41,26 +41,7 @@ var (
 	quern_callValues quern_gen_is_stale__run_go_generate__callValues = callValues
 )
 
-var quernFollow = gpu.NewKernel(compiled.Kernel{
-	Name: "follow", Package: "quern.dev/examples/option", Pos: "kernels.go:21",
-	Params: []compiled.Param{
-		{Name: "m", Kind: compiled.Struct, Type: "main.market", Size: 40, Layout: "struct{Stock float64; Rate float64; Volatility float64; Years float64; Dates int}"},
-		{Name: "normal", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "last", Kind: compiled.Slice, Type: "float64", Size: 8},
-		{Name: "average", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 31, Col: 41},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 31, Col: 41},
-		}},
-	},
-	Host:  quernHostFollow,
-	Plain: quernPlainFollow,
-})
+var quernFollow = &gpu.Kernel{Declared: compiled.Declaration{Name: "follow", Code: &quernPTX, Host: quernHostFollow, Plain: quernPlainFollow}}
 
 // LaunchFollow runs follow on the grid g.
 //
@@ -79,23 +60,7 @@ func LaunchFollow(s *gpu.Stream, g gpu.Grid, m market, normal, last, average *gp
 	return l.End()
 }
 
-var quernCallValues = gpu.NewKernel(compiled.Kernel{
-	Name: "callValues", Package: "quern.dev/examples/option", Pos: "kernels.go:41",
-	Params: []compiled.Param{
-		{Name: "discount", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "strike", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "price", Kind: compiled.Slice, Type: "float64", Size: 8, ReadOnly: true},
-		{Name: "value", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 10, 3, 3, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
-		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Host:  quernHostCallValues,
-	Plain: quernPlainCallValues,
-})
+var quernCallValues = &gpu.Kernel{Declared: compiled.Declaration{Name: "callValues", Code: &quernPTX, Host: quernHostCallValues, Plain: quernPlainCallValues}}
 
 // LaunchCallValues runs callValues on the grid g.
 //
@@ -144,8 +109,7 @@ func quernHostFollow(r *host.Run) {
 				quernRow1Follow(r, prices, width, sums, base, t2, average, t3)
 				for date := 0; date < whole; date += 4 {
 					if r.Halted() {
-//line kernels.go:30
-						r.Halt()
+						/*line kernels.go:30*/ r.Halt()
 					}
 					start := date * t2
 					start2 := (date + 1) * t2
@@ -159,8 +123,7 @@ func quernHostFollow(r *host.Run) {
 				}
 				for date2 := whole; date2 < t4; date2++ {
 					if r.Halted() {
-//line kernels.go:30
-						r.Halt()
+						/*line kernels.go:30*/ r.Halt()
 					}
 					start9 := date2 * t2
 					start10 := date2*t2 + base
@@ -169,12 +132,11 @@ func quernHostFollow(r *host.Run) {
 				quernRow4Follow(r, prices, width, sums, base, t2, average, last, m)
 			}
 		}
-	}
+	} /*line quern_gen.go:135:1*/
 }
 
 //go:noinline
-//line quern_gen.go:177:1
-func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, base, t2 int, average []float64, t3 float64) {
+func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, t3 float64) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
@@ -185,8 +147,7 @@ func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		priceRow2 := priceRow[:][:count]
 		sumRow2 := sumRow[:][:count]
 		for threadX := range count {
-//line kernels.go:29
-			price := t3
+			/*line kernels.go:29*/ price := t3
 			var sum float64
 			priceRow2[threadX] = price
 			sumRow2[threadX] = sum
@@ -203,12 +164,11 @@ func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:167:1*/
 }
 
 //go:noinline
-//line quern_gen.go:211:1
-func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, base, t2 int, average []float64, drift, deviation float64, normal []float64, start, start2, start3, start4, start5, start6, start7, start8 int) {
+func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, drift float64, deviation float64, normal []float64, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
@@ -227,34 +187,22 @@ func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, b
 				r.ThreadIdx.X = threadX
 				price := priceRow3[threadX]
 				sum := sumRow3[threadX]
-//line kernels.go:31
-				t5 := drift + deviation*row[threadX]
-//line kernels.go:31
-				result0 := kernel.Exp[float64](t5)
+				/*line kernels.go:31*/ t5 := drift + deviation*row[threadX]
+				/*line kernels.go:31*/ result0 := kernel.Exp[float64](t5)
 				price *= result0
-//line kernels.go:32
-				sum += price
-//line kernels.go:31
-				t52 := drift + deviation*row2[threadX]
-//line kernels.go:31
-				result02 := kernel.Exp[float64](t52)
+				/*line kernels.go:32*/ sum += price
+				/*line kernels.go:31*/ t52 := drift + deviation*row2[threadX]
+				/*line kernels.go:31*/ result02 := kernel.Exp[float64](t52)
 				price *= result02
-//line kernels.go:32
-				sum += price
-//line kernels.go:31
-				t53 := drift + deviation*row3[threadX]
-//line kernels.go:31
-				result03 := kernel.Exp[float64](t53)
+				/*line kernels.go:32*/ sum += price
+				/*line kernels.go:31*/ t53 := drift + deviation*row3[threadX]
+				/*line kernels.go:31*/ result03 := kernel.Exp[float64](t53)
 				price *= result03
-//line kernels.go:32
-				sum += price
-//line kernels.go:31
-				t54 := drift + deviation*row4[threadX]
-//line kernels.go:31
-				result04 := kernel.Exp[float64](t54)
+				/*line kernels.go:32*/ sum += price
+				/*line kernels.go:31*/ t54 := drift + deviation*row4[threadX]
+				/*line kernels.go:31*/ result04 := kernel.Exp[float64](t54)
 				price *= result04
-//line kernels.go:32
-				sum += price
+				/*line kernels.go:32*/ sum += price
 				priceRow3[threadX] = price
 				sumRow3[threadX] = sum
 			}
@@ -267,43 +215,30 @@ func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		sum := sumRow[threadX]
 		t1 := base + threadX
 		if t1 < t2 && t1 < len(average) {
-//line kernels.go:31
-			t5 := drift + deviation*normal[start+t1]
-//line kernels.go:31
-			result0 := kernel.Exp[float64](t5)
+			/*line kernels.go:31*/ t5 := drift + deviation*normal[start+t1]
+			/*line kernels.go:31*/ result0 := kernel.Exp[float64](t5)
 			price *= result0
-//line kernels.go:32
-			sum += price
-//line kernels.go:31
-			t52 := drift + deviation*normal[start2+t1]
-//line kernels.go:31
-			result02 := kernel.Exp[float64](t52)
+			/*line kernels.go:32*/ sum += price
+			/*line kernels.go:31*/ t52 := drift + deviation*normal[start2+t1]
+			/*line kernels.go:31*/ result02 := kernel.Exp[float64](t52)
 			price *= result02
-//line kernels.go:32
-			sum += price
-//line kernels.go:31
-			t53 := drift + deviation*normal[start3+t1]
-//line kernels.go:31
-			result03 := kernel.Exp[float64](t53)
+			/*line kernels.go:32*/ sum += price
+			/*line kernels.go:31*/ t53 := drift + deviation*normal[start3+t1]
+			/*line kernels.go:31*/ result03 := kernel.Exp[float64](t53)
 			price *= result03
-//line kernels.go:32
-			sum += price
-//line kernels.go:31
-			t54 := drift + deviation*normal[start4+t1]
-//line kernels.go:31
-			result04 := kernel.Exp[float64](t54)
+			/*line kernels.go:32*/ sum += price
+			/*line kernels.go:31*/ t54 := drift + deviation*normal[start4+t1]
+			/*line kernels.go:31*/ result04 := kernel.Exp[float64](t54)
 			price *= result04
-//line kernels.go:32
-			sum += price
+			/*line kernels.go:32*/ sum += price
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:237:1*/
 }
 
 //go:noinline
-//line quern_gen.go:306:1
-func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, base, t2 int, average []float64, drift, deviation float64, normal []float64, start9, start10 int) {
+func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, drift float64, deviation float64, normal []float64, start9 int, start10 int) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
@@ -319,13 +254,10 @@ func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, b
 				r.ThreadIdx.X = threadX
 				price := priceRow4[threadX]
 				sum := sumRow4[threadX]
-//line kernels.go:31
-				t55 := drift + deviation*row5[threadX]
-//line kernels.go:31
-				result05 := kernel.Exp[float64](t55)
+				/*line kernels.go:31*/ t55 := drift + deviation*row5[threadX]
+				/*line kernels.go:31*/ result05 := kernel.Exp[float64](t55)
 				price *= result05
-//line kernels.go:32
-				sum += price
+				/*line kernels.go:32*/ sum += price
 				priceRow4[threadX] = price
 				sumRow4[threadX] = sum
 			}
@@ -338,22 +270,18 @@ func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		sum := sumRow[threadX]
 		t1 := base + threadX
 		if t1 < t2 && t1 < len(average) {
-//line kernels.go:31
-			t55 := drift + deviation*normal[start9+t1]
-//line kernels.go:31
-			result05 := kernel.Exp[float64](t55)
+			/*line kernels.go:31*/ t55 := drift + deviation*normal[start9+t1]
+			/*line kernels.go:31*/ result05 := kernel.Exp[float64](t55)
 			price *= result05
-//line kernels.go:32
-			sum += price
+			/*line kernels.go:32*/ sum += price
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	}
+	} /*line quern_gen.go:280:1*/
 }
 
 //go:noinline
-//line quern_gen.go:356:1
-func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, base, t2 int, average, last []float64, m market) {
+func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, last []float64, m market) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
@@ -369,10 +297,8 @@ func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, b
 			for threadX := range count4 {
 				price := priceRow5[threadX]
 				sum := sumRow5[threadX]
-//line kernels.go:34
-				_ = row6[threadX]
-//line kernels.go:34
-				_ = row7[threadX]
+				/*line kernels.go:34*/ _ = row6[threadX]
+				/*line kernels.go:34*/ _ = row7[threadX]
 				t11 := price
 				t12 := sum / float64(m.Dates)
 				row6[threadX] = t11
@@ -387,21 +313,16 @@ func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		sum := sumRow[threadX]
 		t1 := base + threadX
 		if t1 < t2 && t1 < len(average) {
-//line kernels.go:34
-			_ = last[t1]
-//line kernels.go:34
-			_ = average[t1]
+			/*line kernels.go:34*/ _ = last[t1]
+			/*line kernels.go:34*/ _ = average[t1]
 			t11 := price
 			t12 := sum / float64(m.Dates)
-//line kernels.go:34
-			last[t1] = t11
-//line kernels.go:34
-			average[t1] = t12
+			/*line kernels.go:34*/ last[t1] = t11
+			/*line kernels.go:34*/ average[t1] = t12
 		}
-	}
+	} /*line quern_gen.go:323:1*/
 }
 
-//line quern_gen.go:405:1
 func quernPlainCallValues(r *host.Run) {
 	v0, v1, v2, v3 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_callValues(t, v0, v1, v2, v3) })
@@ -428,7 +349,7 @@ func quernHostCallValues(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1CallValues(r *host.Run, base int, value, price []float64, discount, strike float64, width int) {
+func quernRow1CallValues(r *host.Run, base int, value []float64, price []float64, discount float64, strike float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(price)-base, len(value)-base, width)
 		if count <= 0 {
@@ -438,8 +359,7 @@ func quernRow1CallValues(r *host.Run, base int, value, price []float64, discount
 			row := value[base:][:count]
 			row2 := price[base:][:count]
 			for threadX := range count {
-//line kernels.go:43
-				row[threadX] = discount * max(0, row2[threadX]-strike)
+				/*line kernels.go:43*/ row[threadX] = discount * max(0, row2[threadX]-strike)
 			}
 			return
 		}
@@ -447,9 +367,8 @@ func quernRow1CallValues(r *host.Run, base int, value, price []float64, discount
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:42
-		if i < len(value) && i < len(price) {
+		/*line kernels.go:42*/ if i < len(value) && i < len(price) {
 			value[i] = discount * max(0, price[i]-strike)
 		}
-	}
+	} /*line quern_gen.go:373:1*/
 }

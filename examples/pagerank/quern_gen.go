@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: &quern_gen_zip,
-	Sum:     "20e00cc5f5a958262838f522337356f3f25d1adeff18a04466aee3d19ab792a0",
+	Sum:     "3448171c6fa6848a1d33485cd155cadeaf586d54cfb7bae1aa28e840d79d877c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

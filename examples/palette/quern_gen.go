@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/palette",
-	Archive: quern_gen_zip,
-	Sum:     "52f220b006a6e3b7f66a9ca46bca730cc39937d2f46f6cc02e6ab1937e2972da",
+	Archive: &quern_gen_zip,
+	Sum:     "31453c44f5e22d5d9b3fdb3bc2f1056ff6bf7c1dc82a4b9beb3e424d5838d7f4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -44,39 +44,7 @@ var (
 	quern_paint    quern_gen_is_stale__run_go_generate__paint    = paint
 )
 
-var quernChoose = gpu.NewKernel(compiled.Kernel{
-	Name: "choose", Package: "quern.dev/examples/palette", Pos: "kernels.go:34",
-	Params: []compiled.Param{
-		{Name: "k", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "at", Kind: compiled.Slice, Type: "int", Size: 8, ReadOnly: true},
-		{Name: "color", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "pixels", Kind: compiled.Slice, Type: "int", Size: 8, ReadOnly: true},
-		{Name: "distance", Kind: compiled.Slice, Type: "int32", Size: 4},
-		{Name: "weighted", Kind: compiled.Slice, Type: "int64", Size: 8},
-		{Name: "palette", Kind: compiled.Slice, Type: "main.rgb", Size: 12, Layout: "struct{R int32; G int32; B int32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 6, 4, 9, -1}, Threads: 2, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 39, Col: 21},
-		}},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 6, 4, 9, -1}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 39, Col: 21},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 39, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 39, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 41, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 39, Col: 27},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 39, Col: 21},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 41, Col: 3},
-		}},
-	},
-	Host:  quernHostChoose,
-	Plain: quernPlainChoose,
-})
+var quernChoose = &gpu.Kernel{Declared: compiled.Declaration{Name: "choose", Code: &quernPTX, Host: quernHostChoose, Plain: quernPlainChoose}}
 
 // LaunchChoose runs choose on the grid g.
 //
@@ -97,29 +65,7 @@ func LaunchChoose(s *gpu.Stream, g gpu.Grid, k int, at *gpu.Buffer[int], color *
 	return l.End()
 }
 
-var quernAssign = gpu.NewKernel(compiled.Kernel{
-	Name: "assign", Package: "quern.dev/examples/palette", Pos: "kernels.go:54",
-	Params: []compiled.Param{
-		{Name: "palette", Kind: compiled.Slice, Type: "main.rgb", Size: 12, Layout: "struct{R int32; G int32; B int32}", ReadOnly: true},
-		{Name: "color", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "pixels", Kind: compiled.Slice, Type: "int", Size: 8, ReadOnly: true},
-		{Name: "label", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "number", Kind: compiled.Slice, Type: "uint32", Size: 4},
-		{Name: "weighted", Kind: compiled.Slice, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 60, Col: 30},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 60, Col: 30},
-		}},
-	},
-	Host:  quernHostAssign,
-	Plain: quernPlainAssign,
-})
+var quernAssign = &gpu.Kernel{Declared: compiled.Declaration{Name: "assign", Code: &quernPTX, Host: quernHostAssign, Plain: quernPlainAssign}}
 
 // LaunchAssign runs assign on the grid g.
 //
@@ -138,44 +84,7 @@ func LaunchAssign(s *gpu.Stream, g gpu.Grid, palette *gpu.Buffer[rgb], color *gp
 	return l.End()
 }
 
-var quernAddends = gpu.NewKernel(compiled.Kernel{
-	Name: "addends", Package: "quern.dev/examples/palette", Pos: "kernels.go:74",
-	Params: []compiled.Param{
-		{Name: "number", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "color", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "pixels", Kind: compiled.Slice, Type: "int", Size: 8, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 0, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 1, 0, 5, 4, 1, 3, 0, 3, 1, 0, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 44},
-		}},
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 0, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 1, 0, 5, 4, 1, 3, 0, 3, 1, 0, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 44},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 3, 1, 0, 5, 9, 2147483647, 0, 4, 1, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 44},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 32},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 19},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 79, Col: 44},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 10},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 80, Col: 32},
-		}},
-	},
-	Host:  quernHostAddends,
-	Plain: quernPlainAddends,
-})
+var quernAddends = &gpu.Kernel{Declared: compiled.Declaration{Name: "addends", Code: &quernPTX, Host: quernHostAddends, Plain: quernPlainAddends}}
 
 // LaunchAddends runs addends on the grid g.
 //
@@ -193,48 +102,7 @@ func LaunchAddends(s *gpu.Stream, g gpu.Grid, number, color *gpu.Buffer[uint32],
 	return l.End()
 }
 
-var quernRecenter = gpu.NewKernel(compiled.Kernel{
-	Name: "recenter", Package: "quern.dev/examples/palette", Pos: "kernels.go:87",
-	Params: []compiled.Param{
-		{Name: "count", Kind: compiled.Slice, Type: "int", Size: 8, ReadOnly: true},
-		{Name: "label", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "sums", Kind: compiled.Slice, Type: "int64", Size: 8, ReadOnly: true},
-		{Name: "palette", Kind: compiled.Slice, Type: "main.rgb", Size: 12, Layout: "struct{R int32; G int32; B int32}"},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 2, 0, 4, 1, 1, 5, 4, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 4, 1, 1, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 2},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 78},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 110},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 48},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 1, 5, 9, 2147483648, 0, 3, 1, 1, 5, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 92, Col: 7},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 61},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 91},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 110},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 33},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 48},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 20},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 92, Col: 7},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 61},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 78},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 91},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 110},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 93, Col: 33},
-			{Kind: compiled.DivideSite, File: "kernels.go", Line: 93, Col: 48},
-		}},
-	},
-	Host:  quernHostRecenter,
-	Plain: quernPlainRecenter,
-})
+var quernRecenter = &gpu.Kernel{Declared: compiled.Declaration{Name: "recenter", Code: &quernPTX, Host: quernHostRecenter, Plain: quernPlainRecenter}}
 
 // LaunchRecenter runs recenter on the grid g.
 //
@@ -252,28 +120,7 @@ func LaunchRecenter(s *gpu.Stream, g gpu.Grid, count *gpu.Buffer[int], label *gp
 	return l.End()
 }
 
-var quernPaint = gpu.NewKernel(compiled.Kernel{
-	Name: "paint", Package: "quern.dev/examples/palette", Pos: "kernels.go:99",
-	Params: []compiled.Param{
-		{Name: "at", Kind: compiled.Slice, Type: "int", Size: 8, ReadOnly: true},
-		{Name: "label", Kind: compiled.Slice, Type: "uint32", Size: 4, ReadOnly: true},
-		{Name: "out", Kind: compiled.Slice, Type: "uint8", Size: 1},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 101, Col: 18},
-		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 101, Col: 18},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 101, Col: 18},
-		}},
-	},
-	Host:  quernHostPaint,
-	Plain: quernPlainPaint,
-})
+var quernPaint = &gpu.Kernel{Declared: compiled.Declaration{Name: "paint", Code: &quernPTX, Host: quernHostPaint, Plain: quernPlainPaint}}
 
 // LaunchPaint runs paint on the grid g.
 //
@@ -318,7 +165,7 @@ func quernHostChoose(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distance []int32, weighted []int64, at []int, palette []rgb, k, width int) {
+func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distance []int32, weighted []int64, at []int, palette []rgb, k int, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(color)-base, len(distance)-base, len(pixels)-base, len(weighted)-base, width)
 		if count <= 0 {
@@ -332,24 +179,18 @@ func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distan
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line kernels.go:39
-				t1 := color[at[0]]
-//line kernels.go:39
-				result0 := unpacked(t1)
+				/*line kernels.go:39*/ t1 := color[at[0]]
+				/*line kernels.go:39*/ result0 := unpacked(t1)
 				newest := result0
-//line kernels.go:40
-				if i == 0 {
+				/*line kernels.go:40*/ if i == 0 {
 					palette[k] = newest
 				}
 				t3 := row[threadX]
-//line kernels.go:43
-				result02 := unpacked(t3)
+				/*line kernels.go:43*/ result02 := unpacked(t3)
 				t5 := newest
-//line kernels.go:43
-				result03 := result02.distance(t5)
+				/*line kernels.go:43*/ result03 := result02.distance(t5)
 				d := result03
-//line kernels.go:44
-				if k > 0 {
+				/*line kernels.go:44*/ if k > 0 {
 					d = min(d, row2[threadX])
 				}
 				row2[threadX] = d
@@ -361,35 +202,28 @@ func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distan
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:36
-		if i >= len(color) || i >= len(pixels) || i >= len(distance) || i >= len(weighted) {
+		/*line kernels.go:36*/ if i >= len(color) || i >= len(pixels) || i >= len(distance) || i >= len(weighted) {
 			continue
 		}
 		t1 := color[at[0]]
-//line kernels.go:39
-		result0 := unpacked(t1)
+		/*line kernels.go:39*/ result0 := unpacked(t1)
 		newest := result0
-//line kernels.go:40
-		if i == 0 {
+		/*line kernels.go:40*/ if i == 0 {
 			palette[k] = newest
 		}
 		t3 := color[i]
-//line kernels.go:43
-		result02 := unpacked(t3)
+		/*line kernels.go:43*/ result02 := unpacked(t3)
 		t5 := newest
-//line kernels.go:43
-		result03 := result02.distance(t5)
+		/*line kernels.go:43*/ result03 := result02.distance(t5)
 		d := result03
-//line kernels.go:44
-		if k > 0 {
+		/*line kernels.go:44*/ if k > 0 {
 			d = min(d, distance[i])
 		}
 		distance[i] = d
 		weighted[i] = int64(d) * int64(pixels[i])
-	}
+	} /*line quern_gen.go:224:1*/
 }
 
-//line quern_gen.go:393:1
 func quernPlainAssign(r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Slice[rgb](r, 0), host.Slice[uint32](r, 1), host.Slice[int](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4), host.Slice[int64](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_assign(t, v0, v1, v2, v3, v4, v5) })
@@ -418,7 +252,7 @@ func quernHostAssign(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label, number []uint32, weighted []int64, palette []rgb, width int) {
+func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label []uint32, number []uint32, weighted []int64, palette []rgb, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(color)-base, len(label)-base, len(number)-base, len(pixels)-base, len(weighted)-base, width)
 		if count <= 0 {
@@ -434,41 +268,31 @@ func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label,
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t15 := uint32(i)
-//line kernels.go:59
-				t1 := row[threadX]
-//line kernels.go:59
-				result0 := unpacked(t1)
+				/*line kernels.go:59*/ t1 := row[threadX]
+				/*line kernels.go:59*/ result0 := unpacked(t1)
 				c := result0
-//line kernels.go:60
-				t3 := palette[0]
-//line kernels.go:60
-				result02 := c.distance(t3)
+				/*line kernels.go:60*/ t3 := palette[0]
+				/*line kernels.go:60*/ result02 := c.distance(t3)
 				t5 := result02
 				best := t5
 				nearest := 0
-//line kernels.go:61
-				for k := 1; k < len(palette); k++ {
+				/*line kernels.go:61*/ for k := 1; k < len(palette); k++ {
 					t6 := palette[k]
-//line kernels.go:62
-					result03 := c.distance(t6)
+					/*line kernels.go:62*/ result03 := c.distance(t6)
 					d := result03
 					if d < best {
-//line kernels.go:63
-						t8 := d
+						/*line kernels.go:63*/ t8 := d
 						t9 := k
 						best = t8
 						nearest = t9
 					}
 				}
-//line kernels.go:66
-				_ = row2[threadX]
-//line kernels.go:66
-				_ = row3[threadX]
+				/*line kernels.go:66*/ _ = row2[threadX]
+				/*line kernels.go:66*/ _ = row3[threadX]
 				t14 := uint32(nearest)
 				row2[threadX] = t14
 				row3[threadX] = t15
-//line kernels.go:67
-				row4[threadX] = int64(best) * int64(row5[threadX])
+				/*line kernels.go:67*/ row4[threadX] = int64(best) * int64(row5[threadX])
 			}
 			return
 		}
@@ -477,49 +301,37 @@ func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label,
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t15 := uint32(i)
-//line kernels.go:56
-		if i >= len(color) || i >= len(pixels) || i >= len(label) || i >= len(number) || i >= len(weighted) {
+		/*line kernels.go:56*/ if i >= len(color) || i >= len(pixels) || i >= len(label) || i >= len(number) || i >= len(weighted) {
 			continue
 		}
 		t1 := color[i]
-//line kernels.go:59
-		result0 := unpacked(t1)
+		/*line kernels.go:59*/ result0 := unpacked(t1)
 		c := result0
-//line kernels.go:60
-		t3 := palette[0]
-//line kernels.go:60
-		result02 := c.distance(t3)
+		/*line kernels.go:60*/ t3 := palette[0]
+		/*line kernels.go:60*/ result02 := c.distance(t3)
 		t5 := result02
 		best := t5
 		nearest := 0
-//line kernels.go:61
-		for k := 1; k < len(palette); k++ {
+		/*line kernels.go:61*/ for k := 1; k < len(palette); k++ {
 			t6 := palette[k]
-//line kernels.go:62
-			result03 := c.distance(t6)
+			/*line kernels.go:62*/ result03 := c.distance(t6)
 			d := result03
 			if d < best {
-//line kernels.go:63
-				t8 := d
+				/*line kernels.go:63*/ t8 := d
 				t9 := k
 				best = t8
 				nearest = t9
 			}
 		}
-//line kernels.go:66
-		_ = label[i]
-//line kernels.go:66
-		_ = number[i]
+		/*line kernels.go:66*/ _ = label[i]
+		/*line kernels.go:66*/ _ = number[i]
 		t14 := uint32(nearest)
-//line kernels.go:66
-		label[i] = t14
-//line kernels.go:66
-		number[i] = t15
+		/*line kernels.go:66*/ label[i] = t14
+		/*line kernels.go:66*/ number[i] = t15
 		weighted[i] = int64(best) * int64(pixels[i])
-	}
+	} /*line quern_gen.go:332:1*/
 }
 
-//line quern_gen.go:523:1
 func quernPlainAddends(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1), host.Slice[int](r, 2), host.Slice[int64](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_addends(t, v0, v1, v2, v3) })
@@ -552,7 +364,7 @@ func quernHostAddends(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Addends(r *host.Run, base, t2 int, color, number []uint32, pixels []int, out []int64, size, size2, width, base2, base3, base4 int) {
+func quernRow1Addends(r *host.Run, base int, t2 int, color []uint32, number []uint32, pixels []int, out []int64, size int, size2 int, width int, base2 int, base3 int, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
 		count := min(t2-base, width)
 		if count <= 0 {
@@ -566,23 +378,16 @@ func quernRow1Addends(r *host.Run, base, t2 int, color, number []uint32, pixels 
 			row5 := out[base4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels.go:79
-				t3 := color[row[threadX]]
-//line kernels.go:79
-				result0 := unpacked(t3)
+				/*line kernels.go:79*/ t3 := color[row[threadX]]
+				/*line kernels.go:79*/ result0 := unpacked(t3)
 				t5 := result0
-//line kernels.go:79
-				t6 := int64(pixels[row[threadX]])
+				/*line kernels.go:79*/ t6 := int64(pixels[row[threadX]])
 				c := t5
 				p := t6
-//line kernels.go:80
-				_ = row2[threadX]
-//line kernels.go:80
-				_ = row3[threadX]
-//line kernels.go:80
-				_ = row4[threadX]
-//line kernels.go:80
-				_ = row5[threadX]
+				/*line kernels.go:80*/ _ = row2[threadX]
+				/*line kernels.go:80*/ _ = row3[threadX]
+				/*line kernels.go:80*/ _ = row4[threadX]
+				/*line kernels.go:80*/ _ = row5[threadX]
 				t15 := p * int64(c.R)
 				t16 := p * int64(c.G)
 				t17 := p * int64(c.B)
@@ -601,42 +406,30 @@ func quernRow1Addends(r *host.Run, base, t2 int, color, number []uint32, pixels 
 		t10 := t2 + t1
 		t12 := size + t1
 		t14 := size2 + t1
-//line kernels.go:76
-		if t1 >= t2 {
+		/*line kernels.go:76*/ if t1 >= t2 {
 			continue
 		}
 		t3 := color[number[t1]]
-//line kernels.go:79
-		result0 := unpacked(t3)
+		/*line kernels.go:79*/ result0 := unpacked(t3)
 		t5 := result0
-//line kernels.go:79
-		t6 := int64(pixels[number[t1]])
+		/*line kernels.go:79*/ t6 := int64(pixels[number[t1]])
 		c := t5
 		p := t6
-//line kernels.go:80
-		_ = out[t1]
-//line kernels.go:80
-		_ = out[t10]
-//line kernels.go:80
-		_ = out[t12]
-//line kernels.go:80
-		_ = out[t14]
+		/*line kernels.go:80*/ _ = out[t1]
+		/*line kernels.go:80*/ _ = out[t10]
+		/*line kernels.go:80*/ _ = out[t12]
+		/*line kernels.go:80*/ _ = out[t14]
 		t15 := p * int64(c.R)
 		t16 := p * int64(c.G)
 		t17 := p * int64(c.B)
 		t18 := p
-//line kernels.go:80
-		out[t1] = t15
-//line kernels.go:80
-		out[t10] = t16
-//line kernels.go:80
-		out[t12] = t17
-//line kernels.go:80
-		out[t14] = t18
-	}
+		/*line kernels.go:80*/ out[t1] = t15
+		/*line kernels.go:80*/ out[t10] = t16
+		/*line kernels.go:80*/ out[t12] = t17
+		/*line kernels.go:80*/ out[t14] = t18
+	} /*line quern_gen.go:430:1*/
 }
 
-//line quern_gen.go:640:1
 func quernPlainRecenter(r *host.Run) {
 	v0, v1, v2, v3 := host.Slice[int](r, 0), host.Slice[uint32](r, 1), host.Slice[int64](r, 2), host.Slice[rgb](r, 3)
 	host.Plain(r, func(t kernel.Thread) { quern_recenter(t, v0, v1, v2, v3) })
@@ -669,7 +462,7 @@ func quernHostRecenter(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Recenter(r *host.Run, base, t2 int, count []int, sums []int64, size int, palette []rgb, label []uint32, size2, width, base2, base3, base4 int) {
+func quernRow1Recenter(r *host.Run, base int, t2 int, count []int, sums []int64, size int, palette []rgb, label []uint32, size2 int, width int, base2 int, base3 int, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
 		count2 := min(t2-base, width)
 		if count2 <= 0 {
@@ -684,10 +477,8 @@ func quernRow1Recenter(r *host.Run, base, t2 int, count []int, sums []int64, siz
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				t1 := base + threadX
-//line kernels.go:89
-				if t1 < count[0] {
-//line kernels.go:92
-					p := row[threadX]
+				/*line kernels.go:89*/ if t1 < count[0] {
+					/*line kernels.go:92*/ p := row[threadX]
 					palette[row2[threadX]] = rgb{R: int32((row3[threadX] + p/2) / p), G: int32((row4[threadX] + p/2) / p), B: int32((row5[threadX] + p/2) / p)}
 				}
 			}
@@ -697,16 +488,14 @@ func quernRow1Recenter(r *host.Run, base, t2 int, count []int, sums []int64, siz
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-//line kernels.go:89
-		if t1 >= t2 || t1 >= count[0] {
+		/*line kernels.go:89*/ if t1 >= t2 || t1 >= count[0] {
 			continue
 		}
 		p := sums[size+t1]
 		palette[label[t1]] = rgb{R: int32((sums[t1] + p/2) / p), G: int32((sums[t2+t1] + p/2) / p), B: int32((sums[size2+t1] + p/2) / p)}
-	}
+	} /*line quern_gen.go:496:1*/
 }
 
-//line quern_gen.go:710:1
 func quernPlainPaint(r *host.Run) {
 	v0, v1, v2 := host.Slice[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_paint(t, v0, v1, v2) })
@@ -743,8 +532,7 @@ func quernRow1Paint(r *host.Run, base int, out []uint8, at []int, label []uint32
 			row2 := at[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line kernels.go:101
-				row[threadX] = uint8(label[row2[threadX]])
+				/*line kernels.go:101*/ row[threadX] = uint8(label[row2[threadX]])
 			}
 			return
 		}
@@ -752,9 +540,8 @@ func quernRow1Paint(r *host.Run, base int, out []uint8, at []int, label []uint32
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line kernels.go:100
-		if i < len(out) && i < len(at) {
+		/*line kernels.go:100*/ if i < len(out) && i < len(at) {
 			out[i] = uint8(label[at[i]])
 		}
-	}
+	} /*line quern_gen.go:546:1*/
 }

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: &quern_gen_zip,
-	Sum:     "fc368a2ce41abed1e4641e88ec2b36f7e6c87dffb319a4d2f5f8c5a8c5d1ebd0",
+	Sum:     "e06ec4228190c46619a96626ed42c649e8a968a90443ad7cd6e2d8b3bed358fe",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

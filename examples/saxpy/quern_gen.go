@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/saxpy",
 	Archive: &quern_gen_zip,
-	Sum:     "030c62b7c6b3fb5196188093f44a94460e963f9cd49bab92cc9dd9f136f3f6c2",
+	Sum:     "2f219e8881e048c76e7fbbd6d094284b79e63997ae025573d5c34dd6dd01061e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/spectrum",
 	Archive: &quern_gen_zip,
-	Sum:     "56cd8ac898e53d88322095578fb6db8c0015aeca71872052f1662ad129549921",
+	Sum:     "86cf0ea1a02b5500573f2a46ac3df3d203e98d87b3dd45e159038ea43b10ab17",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

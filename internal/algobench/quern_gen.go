@@ -13,10 +13,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/algobench",
-	Archive: quern_gen_zip,
-	Sum:     "4fd1da0d7968d111585d6d0f42ccfe31c1171b8d78bd9c687deb384d84f2db0f",
+	Archive: &quern_gen_zip,
+	Sum:     "f9cbce5bc0440d4edb84afc1043a6a6008d5a5a6c6cbac1239200b4ba0b6cfaf",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -29,20 +29,7 @@ var (
 	quern_multiplyAdd quern_gen_is_stale__run_go_generate__multiplyAdd = multiplyAdd
 )
 
-var quernMultiplyAdd = gpu.NewKernel(compiled.Kernel{
-	Name: "multiplyAdd", Package: "quern.dev/internal/algobench", Pos: "peak.go:15",
-	Params: []compiled.Param{
-		{Name: "rounds", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "f", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
-		{Name: "wide"},
-	},
-	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
-})
+var quernMultiplyAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyAdd", Code: &quernPTX}}
 
 // LaunchMultiplyAdd runs multiplyAdd on the grid g.
 //

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: &quern_gen_zip,
-	Sum:     "4a0574eae7a6e5feb9ff84f25afb93bab20f1e04623dca5f8649204411c3a6e4",
+	Sum:     "40d998944c6d06f05bb47c071f0fede86553dd4af256272d16274b27b4e9b4ea",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "c411e37083d4b60b9a8245460df81a0397dd87e80e17b3ce186a407ad3dd944f",
+	Sum:     "8ede5f777b4647877a656b71143399f72b7afd2d1afd5a73ca72f1df32bf14d1",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -31,6 +31,8 @@ type (
 	quern_gen_is_stale__run_go_generate__sumParts_float64       func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float64, beta float64, partial []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
 	quern_gen_is_stale__run_go_generate__gemmCPU_float32        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
 	quern_gen_is_stale__run_go_generate__gemmCPU_float64        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__doubleLarge            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__doubleSmall            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
 	quern_gen_is_stale__run_go_generate__gemvRows_float32       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
 	quern_gen_is_stale__run_go_generate__gemvRows_float64       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
 	quern_gen_is_stale__run_go_generate__gemvColumns_float32    func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
@@ -43,6 +45,17 @@ type (
 	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64    func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
 	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
 	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64 func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
+	quern_gen_is_stale__run_go_generate__groupF16               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupBF16              func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupTF32              func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupS8                func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__groupU8                func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__groupF16Tall           func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupBF16Tall          func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupTF32Tall          func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupS8Tall            func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__groupU8Tall            func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__roundRows              func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []float32, to []float32)
 	quern_gen_is_stale__run_go_generate__dot_float32            func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
 	quern_gen_is_stale__run_go_generate__dot_float64            func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
 	quern_gen_is_stale__run_go_generate__asum_float32           func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
@@ -85,6 +98,9 @@ type (
 	quern_gen_is_stale__run_go_generate__tensorTF32             func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
 	quern_gen_is_stale__run_go_generate__tensorS8               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
 	quern_gen_is_stale__run_go_generate__tensorU8               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__copyRows_uint8         func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint8, to []uint8)
+	quern_gen_is_stale__run_go_generate__copyRows_uint16        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint16, to []uint16)
+	quern_gen_is_stale__run_go_generate__copyRows_uint32        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint32, to []uint32)
 	quern_gen_is_stale__run_go_generate__transpose_uint8        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint8, to []uint8)
 	quern_gen_is_stale__run_go_generate__transpose_uint16       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint16, to []uint16)
 	quern_gen_is_stale__run_go_generate__transpose_uint32       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint32, to []uint32)
@@ -117,6 +133,8 @@ var (
 	quern_sumParts_float64       quern_gen_is_stale__run_go_generate__sumParts_float64       = sumParts[float64]
 	quern_gemmCPU_float32        quern_gen_is_stale__run_go_generate__gemmCPU_float32        = gemmCPU[float32]
 	quern_gemmCPU_float64        quern_gen_is_stale__run_go_generate__gemmCPU_float64        = gemmCPU[float64]
+	quern_doubleLarge            quern_gen_is_stale__run_go_generate__doubleLarge            = doubleLarge
+	quern_doubleSmall            quern_gen_is_stale__run_go_generate__doubleSmall            = doubleSmall
 	quern_gemvRows_float32       quern_gen_is_stale__run_go_generate__gemvRows_float32       = gemvRows[float32]
 	quern_gemvRows_float64       quern_gen_is_stale__run_go_generate__gemvRows_float64       = gemvRows[float64]
 	quern_gemvColumns_float32    quern_gen_is_stale__run_go_generate__gemvColumns_float32    = gemvColumns[float32]
@@ -129,6 +147,17 @@ var (
 	quern_gemvRowsCPU_float64    quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64    = gemvRowsCPU[float64]
 	quern_gemvColumnsCPU_float32 quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 = gemvColumnsCPU[float32]
 	quern_gemvColumnsCPU_float64 quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64 = gemvColumnsCPU[float64]
+	quern_groupF16               quern_gen_is_stale__run_go_generate__groupF16               = groupF16
+	quern_groupBF16              quern_gen_is_stale__run_go_generate__groupBF16              = groupBF16
+	quern_groupTF32              quern_gen_is_stale__run_go_generate__groupTF32              = groupTF32
+	quern_groupS8                quern_gen_is_stale__run_go_generate__groupS8                = groupS8
+	quern_groupU8                quern_gen_is_stale__run_go_generate__groupU8                = groupU8
+	quern_groupF16Tall           quern_gen_is_stale__run_go_generate__groupF16Tall           = groupF16Tall
+	quern_groupBF16Tall          quern_gen_is_stale__run_go_generate__groupBF16Tall          = groupBF16Tall
+	quern_groupTF32Tall          quern_gen_is_stale__run_go_generate__groupTF32Tall          = groupTF32Tall
+	quern_groupS8Tall            quern_gen_is_stale__run_go_generate__groupS8Tall            = groupS8Tall
+	quern_groupU8Tall            quern_gen_is_stale__run_go_generate__groupU8Tall            = groupU8Tall
+	quern_roundRows              quern_gen_is_stale__run_go_generate__roundRows              = roundRows
 	quern_dot_float32            quern_gen_is_stale__run_go_generate__dot_float32            = dot[float32]
 	quern_dot_float64            quern_gen_is_stale__run_go_generate__dot_float64            = dot[float64]
 	quern_asum_float32           quern_gen_is_stale__run_go_generate__asum_float32           = asum[float32]
@@ -161,6 +190,9 @@ var (
 	quern_tensorTF32             quern_gen_is_stale__run_go_generate__tensorTF32             = tensorTF32
 	quern_tensorS8               quern_gen_is_stale__run_go_generate__tensorS8               = tensorS8
 	quern_tensorU8               quern_gen_is_stale__run_go_generate__tensorU8               = tensorU8
+	quern_copyRows_uint8         quern_gen_is_stale__run_go_generate__copyRows_uint8         = copyRows[uint8]
+	quern_copyRows_uint16        quern_gen_is_stale__run_go_generate__copyRows_uint16        = copyRows[uint16]
+	quern_copyRows_uint32        quern_gen_is_stale__run_go_generate__copyRows_uint32        = copyRows[uint32]
 	quern_transpose_uint8        quern_gen_is_stale__run_go_generate__transpose_uint8        = transpose[uint8]
 	quern_transpose_uint16       quern_gen_is_stale__run_go_generate__transpose_uint16       = transpose[uint16]
 	quern_transpose_uint32       quern_gen_is_stale__run_go_generate__transpose_uint32       = transpose[uint32]
@@ -189,7 +221,7 @@ var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge
 
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
-// gemmLarge computes tiles of 128x128 elements of C, one per block, and 8x8 elements per
+// gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
 // thread. See gemmTile.
 func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmLarge.Begin(s, g)
@@ -227,7 +259,7 @@ var quernGemmSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmSmall
 
 // LaunchGemmSmall runs gemmSmall on the grid g.
 //
-// gemmSmall computes tiles of 64x64 elements of C, and 4x4 elements per thread.
+// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
 func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmSmall.Begin(s, g)
 	if err != nil {
@@ -264,7 +296,7 @@ var quernGemmDouble = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmDoub
 
 // LaunchGemmDouble runs gemmDouble on the grid g.
 //
-// gemmDouble is gemmSmall for float64.
+// gemmDouble computes tiles of 64x64 elements of C in float64, and 4x8 elements per thread.
 func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
 	l, err := quernGemmDouble.Begin(s, g)
 	if err != nil {
@@ -303,7 +335,8 @@ var quernSumParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "su
 // LaunchSumParts runs sumParts on the grid g.
 //
 // sumParts adds up the parts that gemmTile has computed, m rows of ldp elements each, in
-// order, and completes C. The grid is linear over the elements of all matrices of the batch.
+// order, and completes C. ldp is a multiple of 4. The grid is linear over the quads of all
+// matrices of the batch.
 func LaunchSumParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, parts, batch, flags, ldp, offC, ldc, stepC int, alpha, beta T, partial, c *gpu.Buffer[T], post, ldr, stepR int, bias, residual *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
@@ -358,6 +391,81 @@ func LaunchGemmCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, k_, fla
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k_)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernDoubleLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "doubleLarge", Code: &quernPTX}}
+
+// LaunchDoubleLarge runs doubleLarge on the grid g.
+//
+// doubleLarge computes tiles of 128x128 elements of C in float64 on tensor cores, and 64x32
+// elements per warp. See doubleTile.
+func LaunchDoubleLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
+	l, err := quernDoubleLarge.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernDoubleSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "doubleSmall", Code: &quernPTX}}
+
+// LaunchDoubleSmall runs doubleSmall on the grid g.
+//
+// doubleSmall computes tiles of 64x64 elements of C, and 32x32 elements per warp.
+func LaunchDoubleSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
+	l, err := quernDoubleSmall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
 	gpu.Arg(l, flags)
 	gpu.Arg(l, offA)
 	gpu.Arg(l, offB)
@@ -565,6 +673,339 @@ func LaunchGemvColumnsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, 
 	gpu.Arg(l, beta)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernGroupF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupF16", Code: &quernPTX}}
+
+// LaunchGroupF16 runs groupF16 on the grid g.
+//
+// groupF16 multiplies matrices of Float16.
+func LaunchGroupF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupF16.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupBF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupBF16", Code: &quernPTX}}
+
+// LaunchGroupBF16 runs groupBF16 on the grid g.
+//
+// groupBF16 multiplies matrices of BFloat16.
+func LaunchGroupBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupBF16.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupTF32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupTF32", Code: &quernPTX}}
+
+// LaunchGroupTF32 runs groupTF32 on the grid g.
+//
+// groupTF32 multiplies matrices of float32, cut off to the TF32 format.
+func LaunchGroupTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupTF32.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupS8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupS8", Code: &quernPTX}}
+
+// LaunchGroupS8 runs groupS8 on the grid g.
+//
+// groupS8 multiplies matrices of int8.
+func LaunchGroupS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[int8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupS8.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernGroupU8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupU8", Code: &quernPTX}}
+
+// LaunchGroupU8 runs groupU8 on the grid g.
+//
+// groupU8 multiplies matrices of uint8.
+func LaunchGroupU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupU8.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernGroupF16Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupF16Tall", Code: &quernPTX}}
+
+// LaunchGroupF16Tall runs groupF16Tall on the grid g.
+//
+// groupF16Tall multiplies matrices of Float16.
+func LaunchGroupF16Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupF16Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupBF16Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupBF16Tall", Code: &quernPTX}}
+
+// LaunchGroupBF16Tall runs groupBF16Tall on the grid g.
+//
+// groupBF16Tall multiplies matrices of BFloat16.
+func LaunchGroupBF16Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupBF16Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupTF32Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupTF32Tall", Code: &quernPTX}}
+
+// LaunchGroupTF32Tall runs groupTF32Tall on the grid g.
+//
+// groupTF32Tall multiplies matrices of float32, cut off to the TF32 format.
+func LaunchGroupTF32Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGroupTF32Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
+var quernGroupS8Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupS8Tall", Code: &quernPTX}}
+
+// LaunchGroupS8Tall runs groupS8Tall on the grid g.
+//
+// groupS8Tall multiplies matrices of int8.
+func LaunchGroupS8Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[int8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupS8Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernGroupU8Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupU8Tall", Code: &quernPTX}}
+
+// LaunchGroupU8Tall runs groupU8Tall on the grid g.
+//
+// groupU8Tall multiplies matrices of uint8.
+func LaunchGroupU8Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[int32]) error {
+	l, err := quernGroupU8Tall.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernRoundRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "roundRows", Code: &quernPTX, Host: quernHostRoundRows, Plain: quernPlainRoundRows}}
+
+// LaunchRoundRows runs roundRows on the grid g.
+//
+// roundRows copies matrices, of which the rows begin elsewhere, and rounds them to the TF32
+// format, to nearest and ties away from zero.
+func LaunchRoundRows(s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to *gpu.Buffer[float32]) error {
+	l, err := quernRoundRows.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, columns)
+	gpu.Arg(l, strideFrom)
+	gpu.Arg(l, strideTo)
+	gpu.Arg(l, stepFrom)
+	gpu.Arg(l, stepTo)
+	gpu.Arg(l, matrices)
+	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
 	return l.End()
 }
@@ -1075,6 +1516,39 @@ func LaunchTensorU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	return l.End()
 }
 
+var quernCopyRows_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyRows[uint8]", Code: &quernPTX, Host: quernHostCopyRows[uint8], Plain: quernPlainCopyRows[uint8]}}
+var quernCopyRows_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyRows[uint16]", Code: &quernPTX, Host: quernHostCopyRows[uint16], Plain: quernPlainCopyRows[uint16]}}
+var quernCopyRows_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyRows[uint32]", Code: &quernPTX, Host: quernHostCopyRows[uint32], Plain: quernPlainCopyRows[uint32]}}
+
+// LaunchCopyRows runs copyRows on the grid g.
+//
+// copyRows copies matrices, so that rows begin elsewhere.
+func LaunchCopyRows[T uint8 | uint16 | uint32](s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *uint8:
+		k = quernCopyRows_uint8
+	case *uint16:
+		k = quernCopyRows_uint16
+	case *uint32:
+		k = quernCopyRows_uint32
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, columns)
+	gpu.Arg(l, strideFrom)
+	gpu.Arg(l, strideTo)
+	gpu.Arg(l, stepFrom)
+	gpu.Arg(l, stepTo)
+	gpu.Arg(l, matrices)
+	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
 var quernTranspose_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint8]", Code: &quernPTX, Host: quernHostTranspose[uint8], Plain: quernPlainTranspose[uint8]}}
 var quernTranspose_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint16]", Code: &quernPTX, Host: quernHostTranspose[uint16], Plain: quernPlainTranspose[uint16]}}
 var quernTranspose_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint32]", Code: &quernPTX, Host: quernHostTranspose[uint32], Plain: quernPlainTranspose[uint32]}}
@@ -1363,21 +1837,25 @@ func quernHostSumParts[T float32 | float64](r *host.Run) {
 	stepR := host.Value[int](r, 15)
 	bias := host.Slice[T](r, 16)
 	residual := host.Slice[T](r, 17)
-	size := batch * m * n
+	t2 := ldp / 4
+	size := batch * m * t2
+	size2 := offC / 4
+	size3 := stepC / 4
+	size4 := ldc / 4
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts[T](r, base, size, n, m, flags, parts, partial, ldp, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
+				quernRow1SumParts[T](r, base, size, t2, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, n int, m int, flags int, parts int, partial []T, ldp int, offC int, stepC int, ldc int, alpha T, beta T, c []T, stepR int, ldr int, post int, bias []T, residual []T, width int) {
+func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 int, m int, parts int, flags int, n int, partial []T, ldp int, post int, size2 int, size3 int, size4 int, alpha T, beta T, c []T, offC int, stepC int, ldc int, stepR int, ldr int, bias []T, residual []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -1385,81 +1863,181 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, n i
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			i := base + threadX
-			/*line gemm.go:251*/ t1 := i / n
-			/*line gemm.go:251*/ t2 := i % n
-			r2 := t1
-			q := t2
-			/*line gemm.go:252*/ t3 := r2 % m
-			/*line gemm.go:252*/ t4 := r2 / m
-			r2 = t3
-			matrix := t4
-			/*line gemm.go:253*/ t6 := r2
-			t7 := q
-			/*line gemm.go:253*/ result0 := inTriangle(flags, t6, t7)
-			if !result0 {
-				/*line gemm.go:254*/ continue
-			}
-			var sum T
-			for p := 0; p < parts; p++ {
-				if r.Halted() {
-					/*line gemm.go:257*/ r.Halt()
+			t1 := base + threadX
+			/*line gemm.go:262*/ t3 := t1 / t2
+			/*line gemm.go:262*/ t4 := t1 % t2 * 4
+			r2 := t3
+			left := t4
+			/*line gemm.go:263*/ t5 := r2 % m
+			/*line gemm.go:263*/ t6 := r2 / m
+			r2 = t5
+			matrix := t6
+			/*line gemm.go:264*/ sum := quad[T]{}
+			base2 := (matrix*parts*m+r2)*t2*4 + left
+			whole := flags&96 == 0 && left+4 <= n
+			if whole {
+				/*line gemm.go:269*/ for p := 0; p < parts; p++ {
+					if r.Halted() {
+						/*line gemm.go:269*/ r.Halt()
+					}
+					/*line gemm.go:270*/ at := (base2/4 + p*m*t2) * 4
+					/*line gemm.go:272*/ sum[0] += partial[at]
+					/*line gemm.go:272*/ sum[1] += partial[at+1]
+					/*line gemm.go:272*/ sum[2] += partial[at+2]
+					/*line gemm.go:272*/ sum[3] += partial[at+3]
 				}
-				/*line gemm.go:258*/ sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+			} else {
+				/*line gemm.go:276*/ for j := 0; j < 4; j++ {
+					t12 := left+j < n
+					if t12 {
+						t9 := r2
+						t10 := left + j
+						/*line gemm.go:277*/ result0 := inTriangle(flags, t9, t10)
+						t12 = result0
+					}
+					if t12 {
+						/*line gemm.go:278*/ for p2 := 0; p2 < parts; p2++ {
+							if r.Halted() {
+								/*line gemm.go:278*/ r.Halt()
+							}
+							/*line gemm.go:279*/ sum[j] += partial[base2+p2*m*ldp+j]
+						}
+					}
+				}
 			}
-			at := offC + matrix*stepC + r2*ldc + q
-			v := alpha * sum
-			if beta != 0 {
-				v += beta * c[at]
+			if whole && post == 0 && flags&16 != 0 {
+				at2 := (size2+matrix*size3+r2*size4)*4 + left
+				/*line gemm.go:287*/ sum[0] *= alpha
+				sum[1] *= alpha
+				sum[2] *= alpha
+				sum[3] *= alpha
+				/*line gemm.go:289*/ if beta != 0 {
+					/*line gemm.go:291*/ sum[0] += beta * c[at2]
+					/*line gemm.go:291*/ sum[1] += beta * c[at2+1]
+					/*line gemm.go:291*/ sum[2] += beta * c[at2+2]
+					/*line gemm.go:291*/ sum[3] += beta * c[at2+3]
+				}
+				/*line gemm.go:295*/ c[at2] = sum[0]
+				/*line gemm.go:295*/ c[at2+1] = sum[1]
+				/*line gemm.go:295*/ c[at2+2] = sum[2]
+				/*line gemm.go:295*/ c[at2+3] = sum[3]
+				/*line gemm.go:297*/ continue
 			}
-			t10 := v
-			t11 := r2
-			t12 := q
-			t14 := matrix*stepR + r2*ldr + q
-			/*line gemm.go:265*/ result02 := finish[T](t10, t11, t12, post, t14, bias, residual)
-			/*line gemm.go:265*/ c[at] = result02
+			for j2 := 0; j2 < 4; j2++ {
+				q := left + j2
+				t18 := q < n
+				if t18 {
+					t15 := r2
+					t16 := q
+					/*line gemm.go:300*/ result02 := inTriangle(flags, t15, t16)
+					t18 = result02
+				}
+				if t18 {
+					/*line gemm.go:301*/ at3 := offC + matrix*stepC + r2*ldc + q
+					v := alpha * sum[j2]
+					if beta != 0 {
+						v += beta * c[at3]
+					}
+					t19 := v
+					t20 := r2
+					t21 := q
+					t23 := matrix*stepR + r2*ldr + q
+					/*line gemm.go:306*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
+					/*line gemm.go:306*/ c[at3] = result03
+				}
+			}
 		}
 		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line gemm.go:248*/ if i >= size {
+		t1 := base + threadX
+		/*line gemm.go:259*/ if t1 >= size {
 			continue
 		}
-		t1 := i / n
-		/*line gemm.go:251*/ t2 := i % n
-		r2 := t1
-		q := t2
-		/*line gemm.go:252*/ t3 := r2 % m
-		/*line gemm.go:252*/ t4 := r2 / m
-		r2 = t3
-		matrix := t4
-		/*line gemm.go:253*/ t6 := r2
-		t7 := q
-		/*line gemm.go:253*/ result0 := inTriangle(flags, t6, t7)
-		if !result0 {
-			/*line gemm.go:254*/ continue
-		}
-		var sum T
-		for p := 0; p < parts; p++ {
-			if r.Halted() {
-				/*line gemm.go:257*/ r.Halt()
+		t3 := t1 / t2
+		/*line gemm.go:262*/ t4 := t1 % t2 * 4
+		r2 := t3
+		left := t4
+		/*line gemm.go:263*/ t5 := r2 % m
+		/*line gemm.go:263*/ t6 := r2 / m
+		r2 = t5
+		matrix := t6
+		/*line gemm.go:264*/ sum := quad[T]{}
+		base2 := (matrix*parts*m+r2)*t2*4 + left
+		whole := flags&96 == 0 && left+4 <= n
+		if whole {
+			/*line gemm.go:269*/ for p := 0; p < parts; p++ {
+				if r.Halted() {
+					/*line gemm.go:269*/ r.Halt()
+				}
+				/*line gemm.go:270*/ at := (base2/4 + p*m*t2) * 4
+				/*line gemm.go:272*/ sum[0] += partial[at]
+				/*line gemm.go:272*/ sum[1] += partial[at+1]
+				/*line gemm.go:272*/ sum[2] += partial[at+2]
+				/*line gemm.go:272*/ sum[3] += partial[at+3]
 			}
-			/*line gemm.go:258*/ sum += partial[((matrix*parts+p)*m+r2)*ldp+q]
+		} else {
+			/*line gemm.go:276*/ for j := 0; j < 4; j++ {
+				t12 := left+j < n
+				if t12 {
+					t9 := r2
+					t10 := left + j
+					/*line gemm.go:277*/ result0 := inTriangle(flags, t9, t10)
+					t12 = result0
+				}
+				if t12 {
+					/*line gemm.go:278*/ for p2 := 0; p2 < parts; p2++ {
+						if r.Halted() {
+							/*line gemm.go:278*/ r.Halt()
+						}
+						/*line gemm.go:279*/ sum[j] += partial[base2+p2*m*ldp+j]
+					}
+				}
+			}
 		}
-		at := offC + matrix*stepC + r2*ldc + q
-		v := alpha * sum
-		if beta != 0 {
-			v += beta * c[at]
+		if whole && post == 0 && flags&16 != 0 {
+			at2 := (size2+matrix*size3+r2*size4)*4 + left
+			/*line gemm.go:287*/ sum[0] *= alpha
+			sum[1] *= alpha
+			sum[2] *= alpha
+			sum[3] *= alpha
+			/*line gemm.go:289*/ if beta != 0 {
+				/*line gemm.go:291*/ sum[0] += beta * c[at2]
+				/*line gemm.go:291*/ sum[1] += beta * c[at2+1]
+				/*line gemm.go:291*/ sum[2] += beta * c[at2+2]
+				/*line gemm.go:291*/ sum[3] += beta * c[at2+3]
+			}
+			/*line gemm.go:295*/ c[at2] = sum[0]
+			/*line gemm.go:295*/ c[at2+1] = sum[1]
+			/*line gemm.go:295*/ c[at2+2] = sum[2]
+			/*line gemm.go:295*/ c[at2+3] = sum[3]
+			/*line gemm.go:297*/ continue
 		}
-		t10 := v
-		t11 := r2
-		t12 := q
-		t14 := matrix*stepR + r2*ldr + q
-		/*line gemm.go:265*/ result02 := finish[T](t10, t11, t12, post, t14, bias, residual)
-		/*line gemm.go:265*/ c[at] = result02
-	} /*line quern_gen.go:1462:1*/
+		for j2 := 0; j2 < 4; j2++ {
+			q := left + j2
+			t18 := q < n
+			if t18 {
+				t15 := r2
+				t16 := q
+				/*line gemm.go:300*/ result02 := inTriangle(flags, t15, t16)
+				t18 = result02
+			}
+			if t18 {
+				/*line gemm.go:301*/ at3 := offC + matrix*stepC + r2*ldc + q
+				v := alpha * sum[j2]
+				if beta != 0 {
+					v += beta * c[at3]
+				}
+				t19 := v
+				t20 := r2
+				t21 := q
+				t23 := matrix*stepR + r2*ldr + q
+				/*line gemm.go:306*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
+				/*line gemm.go:306*/ c[at3] = result03
+			}
+		}
+	} /*line quern_gen.go:2040:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -1775,7 +2353,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:1778:1*/
+	} /*line quern_gen.go:2356:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -1805,27 +2383,27 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				quernRow1SumVectors[T](r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-						/*line gemv.go:103:10000*/ r.Halt() /*line quern_gen.go:1808:1*/
+						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2386:1*/
 					}
-					/*line gemv.go:105:10000*/ start := p * n
-					/*line gemv.go:106:10000*/ start2 := (p + 1) * n
-					/*line gemv.go:107:10000*/ start3 := (p + 2) * n
-					/*line gemv.go:108:10000*/ start4 := (p + 3) * n
-					/*line gemv.go:109:10000*/ start5 := p*n + base
-					/*line gemv.go:110:10000*/ start6 := (p+1)*n + base
-					/*line gemv.go:111*/ start7 := (p+2)*n + base
+					/*line gemv.go:106:10000*/ start := p * n
+					/*line gemv.go:107:10000*/ start2 := (p + 1) * n
+					/*line gemv.go:108:10000*/ start3 := (p + 2) * n
+					/*line gemv.go:109:10000*/ start4 := (p + 3) * n
+					/*line gemv.go:110:10000*/ start5 := p*n + base
+					/*line gemv.go:111*/ start6 := (p+1)*n + base
+					start7 := (p+2)*n + base
 					start8 := (p+3)*n + base
 					quernRow2SumVectors[T](r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-						/*line gemv.go:103:10000*/ r.Halt() /*line quern_gen.go:1822:1*/
+						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2400:1*/
 					}
-					/*line gemv.go:105:10000*/ start9 := p2 * n
-					/*line gemv.go:106:10000*/ start10 := p2*n + base
-					/*line gemv.go:107:10000*/ quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10) /*line quern_gen.go:1826:1*/
+					/*line gemv.go:106:10000*/ start9 := p2 * n
+					/*line gemv.go:107:10000*/ start10 := p2*n + base
+					/*line gemv.go:108:10000*/ quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10) /*line quern_gen.go:2404:1*/
 				}
-				/*line gemv.go:109:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta) /*line quern_gen.go:1828:1*/
+				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta) /*line quern_gen.go:2406:1*/
 			}
 		}
 	}
@@ -1840,17 +2418,17 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			return
 		}
 		totalRow2 := totalRow[:][:count]
-		/*line gemv.go:102:10000*/ clear(totalRow2)
-		/*line gemv.go:103:10000*/ return /*line quern_gen.go:1844:1*/
+		/*line gemv.go:103:10000*/ clear(totalRow2)
+		/*line gemv.go:104:10000*/ return /*line quern_gen.go:2422:1*/
 	}
-	/*line gemv.go:105:10000*/ for threadX := range width {
-		/*line gemv.go:106:10000*/ total := totalRow[threadX]
-		/*line gemv.go:107:10000*/ i := base + threadX
-		/*line gemv.go:108:10000*/ if i < n {
-			/*line gemv.go:109:10000*/ total = 0 /*line quern_gen.go:1850:1*/
+	/*line gemv.go:106:10000*/ for threadX := range width {
+		/*line gemv.go:107:10000*/ total := totalRow[threadX]
+		/*line gemv.go:108:10000*/ i := base + threadX
+		/*line gemv.go:109:10000*/ if i < n {
+			/*line gemv.go:110:10000*/ total = 0 /*line quern_gen.go:2428:1*/
 		}
-		/*line gemv.go:111*/ totalRow[threadX] = total
-	} /*line quern_gen.go:1853:1*/
+		/*line gemv.go:112*/ totalRow[threadX] = total
+	} /*line quern_gen.go:2431:1*/
 }
 
 //go:noinline
@@ -1869,26 +2447,26 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			totalRow3 := totalRow[:][:count2]
 			for threadX := range count2 {
 				total := totalRow3[threadX]
-				/*line gemv.go:104:10000*/ total += row[threadX]
-				/*line gemv.go:105:10000*/ total += row2[threadX]
-				/*line gemv.go:106:10000*/ total += row3[threadX]
-				/*line gemv.go:107:10000*/ total += row4[threadX]
-				/*line gemv.go:108:10000*/ totalRow3[threadX] = total /*line quern_gen.go:1876:1*/
+				/*line gemv.go:105:10000*/ total += row[threadX]
+				/*line gemv.go:106:10000*/ total += row2[threadX]
+				/*line gemv.go:107:10000*/ total += row3[threadX]
+				/*line gemv.go:108:10000*/ total += row4[threadX]
+				/*line gemv.go:109:10000*/ totalRow3[threadX] = total /*line quern_gen.go:2454:1*/
 			}
-			/*line gemv.go:110:10000*/ return /*line quern_gen.go:1878:1*/
+			/*line gemv.go:111*/ return
 		}
 	}
-	/*line gemv.go:113*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-			/*line gemv.go:104:10000*/ total += partial[start+i]
-			/*line gemv.go:104:10000*/ total += partial[start2+i]
-			/*line gemv.go:104:10000*/ total += partial[start3+i]
-			/*line gemv.go:104:10000*/ total += partial[start4+i] /*line quern_gen.go:1889:1*/
+			/*line gemv.go:105:10000*/ total += partial[start+i]
+			/*line gemv.go:105:10000*/ total += partial[start2+i]
+			/*line gemv.go:105:10000*/ total += partial[start3+i]
+			/*line gemv.go:105:10000*/ total += partial[start4+i] /*line quern_gen.go:2467:1*/
 		}
-		/*line gemv.go:106:10000*/ totalRow[threadX] = total /*line quern_gen.go:1891:1*/
+		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2469:1*/
 	}
 }
 
@@ -1905,20 +2483,20 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			totalRow4 := totalRow[:][:count3]
 			for threadX := range count3 {
 				total := totalRow4[threadX]
-				/*line gemv.go:104:10000*/ total += row5[threadX]
-				/*line gemv.go:105:10000*/ totalRow4[threadX] = total /*line quern_gen.go:1909:1*/
+				/*line gemv.go:105:10000*/ total += row5[threadX]
+				/*line gemv.go:106:10000*/ totalRow4[threadX] = total /*line quern_gen.go:2487:1*/
 			}
-			/*line gemv.go:107:10000*/ return /*line quern_gen.go:1911:1*/
+			/*line gemv.go:108:10000*/ return /*line quern_gen.go:2489:1*/
 		}
 	}
-	/*line gemv.go:110:10000*/ for threadX := range width {
-		/*line gemv.go:111*/ r.ThreadIdx.X = threadX
+	/*line gemv.go:111*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-			/*line gemv.go:104:10000*/ total += partial[start9+i] /*line quern_gen.go:1919:1*/
+			/*line gemv.go:105:10000*/ total += partial[start9+i] /*line quern_gen.go:2497:1*/
 		}
-		/*line gemv.go:106:10000*/ totalRow[threadX] = total /*line quern_gen.go:1921:1*/
+		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2499:1*/
 	}
 }
 
@@ -1935,22 +2513,22 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			r.ThreadIdx.X = threadX
 			total := totalRow5[threadX]
 			i := base + threadX
-			/*line gemv.go:106:10000*/ result0 := place(i, n, incY)
-			/*line gemv.go:107:10000*/ t7 := result0
-			/*line gemv.go:108:10000*/ t10 := total
-			/*line gemv.go:106:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:1941:1*/
+			/*line gemv.go:107:10000*/ result0 := place(i, n, incY)
+			/*line gemv.go:108:10000*/ t7 := result0
+			/*line gemv.go:109:10000*/ t10 := total
+			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2519:1*/
 		}
-		/*line gemv.go:108:10000*/ return /*line quern_gen.go:1943:1*/
+		/*line gemv.go:109:10000*/ return /*line quern_gen.go:2521:1*/
 	}
-	/*line gemv.go:110:10000*/ for threadX := range width {
-		/*line gemv.go:111*/ r.ThreadIdx.X = threadX
+	/*line gemv.go:111*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-			/*line gemv.go:106:10000*/ result0 := place(i, n, incY)
-			/*line gemv.go:107:10000*/ t7 := result0
-			/*line gemv.go:108:10000*/ t10 := total
-			/*line gemv.go:106:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:1953:1*/
+			/*line gemv.go:107:10000*/ result0 := place(i, n, incY)
+			/*line gemv.go:108:10000*/ t7 := result0
+			/*line gemv.go:109:10000*/ t10 := total
+			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2531:1*/
 		}
 	}
 }
@@ -1988,7 +2566,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				quernRow1Ger[T](r, vs, width, base, columns, incY, alpha, y)
 				for i := first; i < rows; i += size {
 					if r.Halted() {
-						/*line gemv.go:119*/ r.Halt()
+						/*line gemv.go:120*/ r.Halt()
 					}
 					start := i * lda
 					start2 := i*lda + base
@@ -1996,7 +2574,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:1999:1*/
+	} /*line quern_gen.go:2577:1*/
 }
 
 //go:noinline
@@ -2011,8 +2589,8 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			j := base + threadX
-			/*line gemv.go:118*/ result0 := place(j, columns, incY)
-			/*line gemv.go:118*/ v := alpha * y[result0]
+			/*line gemv.go:119*/ result0 := place(j, columns, incY)
+			/*line gemv.go:119*/ v := alpha * y[result0]
 			vRow2[threadX] = v
 		}
 		return
@@ -2022,11 +2600,11 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-			/*line gemv.go:118*/ result0 := place(j, columns, incY)
-			/*line gemv.go:118*/ v = alpha * y[result0]
+			/*line gemv.go:119*/ result0 := place(j, columns, incY)
+			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2029:1*/
+	} /*line quern_gen.go:2607:1*/
 }
 
 //go:noinline
@@ -2043,8 +2621,8 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				v := vRow3[threadX]
-				/*line gemv.go:120*/ result02 := place(i, rows, incX)
-				/*line gemv.go:120*/ row[threadX] += v * x[result02]
+				/*line gemv.go:121*/ result02 := place(i, rows, incX)
+				/*line gemv.go:121*/ row[threadX] += v * x[result02]
 			}
 			return
 		}
@@ -2054,10 +2632,10 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 		v := vRow[threadX]
 		j := base + threadX
 		if j < columns {
-			/*line gemv.go:120*/ result02 := place(i, rows, incX)
-			/*line gemv.go:120*/ a[start+j] += v * x[result02]
+			/*line gemv.go:121*/ result02 := place(i, rows, incX)
+			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2060:1*/
+	} /*line quern_gen.go:2638:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2092,7 +2670,7 @@ func quernHostGemvRowsCPU[T float32 | float64](r *host.Run) {
 func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, columns int, rows int, lda int, a []T, x []T, incTo int, to []T, alpha T, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line gemv.go:137*/ row := blockX % tiles * 16
+		/*line gemv.go:138*/ row := blockX % tiles * 16
 		first := blockX / tiles * part
 		end := min(first+part, columns)
 		base := blockX / tiles * rows
@@ -2100,48 +2678,48 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 		t2 := row
 		last := t1
 		i := t2
-		/*line gemv.go:142*/ for ; i+2 <= last; i += 2 {
+		/*line gemv.go:143*/ for ; i+2 <= last; i += 2 {
 			if r.Halted() {
-				/*line gemv.go:142*/ r.Halt()
+				/*line gemv.go:143*/ r.Halt()
 			}
-			/*line gemv.go:143*/ t3 := i*lda + first
+			/*line gemv.go:144*/ t3 := i*lda + first
 			t4 := i*lda + end
-			/*line gemv.go:143*/ t5 := a[t3:t4]
+			/*line gemv.go:144*/ t5 := a[t3:t4]
 			t6 := (i+1)*lda + first
 			t7 := (i+1)*lda + end
-			/*line gemv.go:143*/ t8 := a[t6:t7]
+			/*line gemv.go:144*/ t8 := a[t6:t7]
 			t9 := first
 			t10 := end
-			/*line gemv.go:143*/ t11 := x[t9:t10]
-			/*line gemv.go:143*/ result0, result1 := dotsOf[T](t5, t8, t11)
+			/*line gemv.go:144*/ t11 := x[t9:t10]
+			/*line gemv.go:144*/ result0, result1 := dotsOf[T](t5, t8, t11)
 			s := result0
 			u := result1
-			/*line gemv.go:144*/ t15 := i
-			/*line gemv.go:144*/ result02 := place(t15, rows, incTo)
+			/*line gemv.go:145*/ t15 := i
+			/*line gemv.go:145*/ result02 := place(t15, rows, incTo)
 			t19 := base + result02
 			t22 := s
-			/*line gemv.go:144*/ put[T](to, t19, alpha, beta, t22)
+			/*line gemv.go:145*/ put[T](to, t19, alpha, beta, t22)
 			t24 := i + 1
-			/*line gemv.go:145*/ result03 := place(t24, rows, incTo)
+			/*line gemv.go:146*/ result03 := place(t24, rows, incTo)
 			t28 := base + result03
 			t31 := u
-			/*line gemv.go:145*/ put[T](to, t28, alpha, beta, t31)
+			/*line gemv.go:146*/ put[T](to, t28, alpha, beta, t31)
 		}
 		if i < last {
 			t33 := i
-			/*line gemv.go:148*/ result04 := place(t33, rows, incTo)
+			/*line gemv.go:149*/ result04 := place(t33, rows, incTo)
 			t37 := base + result04
 			t40 := i*lda + first
 			t41 := i*lda + end
-			/*line gemv.go:148*/ t42 := a[t40:t41]
+			/*line gemv.go:149*/ t42 := a[t40:t41]
 			t43 := first
 			t44 := end
-			/*line gemv.go:148*/ t45 := x[t43:t44]
-			/*line gemv.go:148*/ result05 := dotOf[T](t42, t45)
+			/*line gemv.go:149*/ t45 := x[t43:t44]
+			/*line gemv.go:149*/ result05 := dotOf[T](t42, t45)
 			t47 := result05
-			/*line gemv.go:148*/ put[T](to, t37, alpha, beta, t47)
+			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
 		}
-	} /*line quern_gen.go:2144:1*/
+	} /*line quern_gen.go:2722:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2180,73 +2758,144 @@ func quernHostGemvColumnsCPU[T float32 | float64](r *host.Run) {
 func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, rows int, columns int, sums *[512]T, lda int, a []T, size int, size2 int, incX int, x []T, incTo int, to []T, alpha T, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line gemv.go:158*/ column := blockX % tiles * 512
+		/*line gemv.go:159*/ column := blockX % tiles * 512
 		first := blockX / tiles * part
 		end := min(first+part, rows)
 		n := min(512, columns-column)
 		t2 := sums[:]
 		for i := 0; i < len(t2); i++ {
-			/*line gemv.go:162*/ t2[i] = 0
+			/*line gemv.go:163*/ t2[i] = 0
 		}
-		/*line gemv.go:163*/ i2 := first
+		/*line gemv.go:164*/ i2 := first
 		for ; i2+4 <= end; i2 += 4 {
 			if r.Halted() {
-				/*line gemv.go:164*/ r.Halt()
+				/*line gemv.go:165*/ r.Halt()
 			}
-			/*line gemv.go:165*/ at := i2*lda + column
+			/*line gemv.go:166*/ at := i2*lda + column
 			t5 := n
-			/*line gemv.go:166*/ t6 := sums[:t5]
+			/*line gemv.go:167*/ t6 := sums[:t5]
 			t7 := at
 			t8 := at + n
-			/*line gemv.go:166*/ t9 := a[t7:t8]
+			/*line gemv.go:167*/ t9 := a[t7:t8]
 			t10 := at + lda
 			t11 := at + lda + n
-			/*line gemv.go:166*/ t12 := a[t10:t11]
+			/*line gemv.go:167*/ t12 := a[t10:t11]
 			t13 := at + size
 			t14 := at + size + n
-			/*line gemv.go:166*/ t15 := a[t13:t14]
+			/*line gemv.go:167*/ t15 := a[t13:t14]
 			t16 := at + size2
 			t17 := at + size2 + n
-			/*line gemv.go:166*/ t18 := a[t16:t17]
+			/*line gemv.go:167*/ t18 := a[t16:t17]
 			t19 := i2
-			/*line gemv.go:167*/ result0 := place(t19, rows, incX)
-			/*line gemv.go:167*/ t23 := x[result0]
+			/*line gemv.go:168*/ result0 := place(t19, rows, incX)
+			/*line gemv.go:168*/ t23 := x[result0]
 			t24 := i2 + 1
-			/*line gemv.go:167*/ result02 := place(t24, rows, incX)
-			/*line gemv.go:167*/ t28 := x[result02]
+			/*line gemv.go:168*/ result02 := place(t24, rows, incX)
+			/*line gemv.go:168*/ t28 := x[result02]
 			t29 := i2 + 2
-			/*line gemv.go:167*/ result03 := place(t29, rows, incX)
-			/*line gemv.go:167*/ t33 := x[result03]
+			/*line gemv.go:168*/ result03 := place(t29, rows, incX)
+			/*line gemv.go:168*/ t33 := x[result03]
 			t34 := i2 + 3
-			/*line gemv.go:167*/ result04 := place(t34, rows, incX)
-			/*line gemv.go:167*/ t38 := x[result04]
-			/*line gemv.go:166*/ addRows[T](t6, t9, t12, t15, t18, t23, t28, t33, t38)
+			/*line gemv.go:168*/ result04 := place(t34, rows, incX)
+			/*line gemv.go:168*/ t38 := x[result04]
+			/*line gemv.go:167*/ addRows[T](t6, t9, t12, t15, t18, t23, t28, t33, t38)
 		}
-		/*line gemv.go:169*/ for ; i2 < end; i2++ {
+		/*line gemv.go:170*/ for ; i2 < end; i2++ {
 			if r.Halted() {
-				/*line gemv.go:169*/ r.Halt()
+				/*line gemv.go:170*/ r.Halt()
 			}
-			/*line gemv.go:170*/ t39 := i2
-			/*line gemv.go:170*/ result05 := place(t39, rows, incX)
-			/*line gemv.go:170*/ v := x[result05]
+			/*line gemv.go:171*/ t39 := i2
+			/*line gemv.go:171*/ result05 := place(t39, rows, incX)
+			/*line gemv.go:171*/ v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
-			/*line gemv.go:171*/ t45 := a[t43:t44]
+			/*line gemv.go:172*/ t45 := a[t43:t44]
 			for j := 0; j < len(t45); j++ {
-				/*line gemv.go:171*/ w := t45[j]
+				/*line gemv.go:172*/ w := t45[j]
 				sums[j] += v * w
 			}
 		}
 		base := blockX / tiles * columns
 		t46 := n
 		for j2 := 0; j2 < t46; j2++ {
-			/*line gemv.go:177*/ t48 := column + j2
-			/*line gemv.go:177*/ result06 := place(t48, columns, incTo)
+			/*line gemv.go:178*/ t48 := column + j2
+			/*line gemv.go:178*/ result06 := place(t48, columns, incTo)
 			t52 := base + result06
-			/*line gemv.go:177*/ t55 := sums[j2]
-			/*line gemv.go:177*/ put[T](to, t52, alpha, beta, t55)
+			/*line gemv.go:178*/ t55 := sums[j2]
+			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2249:1*/
+	} /*line quern_gen.go:2827:1*/
+}
+
+func quernPlainRoundRows(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
+	host.Plain(r, func(t kernel.Thread) { quern_roundRows(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostRoundRows(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	strideFrom := host.Value[int](r, 2)
+	strideTo := host.Value[int](r, 3)
+	stepFrom := host.Value[int](r, 4)
+	stepTo := host.Value[int](r, 5)
+	matrices := host.Value[int](r, 6)
+	from := host.Slice[float32](r, 7)
+	to := host.Slice[float32](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows * columns
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1RoundRows(r, base, size, columns, from, rows, stepFrom, strideFrom, to, stepTo, strideTo, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []float32, rows int, stepFrom int, strideFrom int, to []float32, stepTo int, strideTo int, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			/*line group.go:262:20000*/ t1 := i / columns
+			/*line group.go:262:20000*/ t2 := i % columns
+			/*line group.go:263:20000*/ row := t1
+			/*line group.go:264:20000*/ column := t2
+			/*line group.go:264:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
+			/*line group.go:265:20000*/ if bits&2147483647 <= 2139095040 {
+				/*line group.go:266:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2877:1*/
+			}
+			/*line group.go:268*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2879:1*/
+		}
+		/*line group.go:270:20000*/ return /*line quern_gen.go:2881:1*/
+	}
+	/*line group.go:272:20000*/ for threadX := range width {
+		/*line group.go:273:20000*/ r.ThreadIdx.X = threadX
+		/*line group.go:274:20000*/ i := base + threadX
+		/*line group.go:259:20000*/ if i >= size {
+			/*line group.go:260:20000*/ continue /*line quern_gen.go:2887:1*/
+		}
+		/*line group.go:262:20000*/ t1 := i / columns
+		/*line group.go:262:20000*/ t2 := i % columns
+		/*line group.go:263:20000*/ row := t1
+		/*line group.go:264:20000*/ column := t2
+		/*line group.go:264:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
+		/*line group.go:265:20000*/ if bits&2147483647 <= 2139095040 {
+			/*line group.go:266:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2895:1*/
+		}
+		/*line group.go:268*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2897:1*/
+	}
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2286,87 +2935,87 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 	var total2 T
 	var total3 T
 	for r.Next() {
-		/*line reduce.go:71*/ iFirst = 0
-		/*line reduce.go:72:20000*/ for threadZ := range 1 {
-			/*line reduce.go:73:20000*/ for threadY := range 1 {
-				/*line reduce.go:74:20000*/ first := (threadZ*1 + threadY) * 256
-				/*line reduce.go:75:20000*/ quernRow1Sum[T](r, sums, first) /*line quern_gen.go:2293:1*/
+		/*line reduce.go:82*/ iFirst = 0
+		/*line reduce.go:83:30000*/ for threadZ := range 1 {
+			/*line reduce.go:84:30000*/ for threadY := range 1 {
+				/*line reduce.go:85:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line reduce.go:86:30000*/ quernRow1Sum[T](r, sums, first) /*line quern_gen.go:2942:1*/
 			}
 		}
-		/*line reduce.go:78:20000*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-			/*line reduce.go:79:20000*/ if r.Halted() {
-				/*line reduce.go:71*/ r.Halt() /*line quern_gen.go:2298:1*/
+		/*line reduce.go:89:30000*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
+			/*line reduce.go:90:30000*/ if r.Halted() {
+				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2947:1*/
 			}
-			/*line reduce.go:73:20000*/ at = iFirst
-			/*line reduce.go:74:20000*/ at2 = iFirst + size3
-			/*line reduce.go:75:20000*/ at3 = iFirst + size4
-			/*line reduce.go:76:20000*/ at4 = iFirst + size5
-			/*line reduce.go:77:20000*/ for threadZ := range 1 {
-				/*line reduce.go:78:20000*/ for threadY := range 1 {
-					/*line reduce.go:79:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line reduce.go:80:20000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:81*/ quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4)
-				} /*line quern_gen.go:2309:1*/
-			}
-		}
-		/*line reduce.go:85:20000*/ iFirst2 = max(iFirst, 0)
-		/*line reduce.go:86:20000*/ for ; iFirst2 < n; iFirst2 += 256 {
-			/*line reduce.go:87:20000*/ if r.Halted() {
-				/*line reduce.go:71*/ r.Halt() /*line quern_gen.go:2315:1*/
-			}
-			/*line reduce.go:73:20000*/ for threadZ := range 1 {
-				/*line reduce.go:74:20000*/ for threadY := range 1 {
-					/*line reduce.go:75:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line reduce.go:76:20000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:77:20000*/ quernRow3Sum[T](r, sums, first3, iFirst2, n, x) /*line quern_gen.go:2321:1*/
+			/*line reduce.go:84:30000*/ at = iFirst
+			/*line reduce.go:85:30000*/ at2 = iFirst + size3
+			/*line reduce.go:86:30000*/ at3 = iFirst + size4
+			/*line reduce.go:87:30000*/ at4 = iFirst + size5
+			/*line reduce.go:88:30000*/ for threadZ := range 1 {
+				/*line reduce.go:89:30000*/ for threadY := range 1 {
+					/*line reduce.go:90:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:91:30000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:92:30000*/ quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4) /*line quern_gen.go:2957:1*/
 				}
 			}
 		}
-		/*line reduce.go:81*/ total = 0
-		for threadZ := range 1 {
-			/*line reduce.go:83:20000*/ for threadY := range 1 {
-				/*line reduce.go:84:20000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:85:20000*/ quernRow4Sum[T](r, sums, first4, vs) /*line quern_gen.go:2329:1*/
+		/*line reduce.go:96*/ iFirst2 = max(iFirst, 0)
+		for ; iFirst2 < n; iFirst2 += 256 {
+			/*line reduce.go:98:30000*/ if r.Halted() {
+				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2964:1*/
+			}
+			/*line reduce.go:84:30000*/ for threadZ := range 1 {
+				/*line reduce.go:85:30000*/ for threadY := range 1 {
+					/*line reduce.go:86:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:87:30000*/ first3 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:88:30000*/ quernRow3Sum[T](r, sums, first3, iFirst2, n, x) /*line quern_gen.go:2970:1*/
+				}
 			}
 		}
-		/*line reduce.go:82*/ host.ReduceAdd(reduceAdds, vs)
-		/*line reduce.go:83:20000*/ for threadZ := range 1 {
-			/*line reduce.go:84:20000*/ for threadY := range 1 {
-				/*line reduce.go:85:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line reduce.go:86:20000*/ first5 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:87:20000*/ quernRow5Sum[T](r, reduceAdds, first5, warps) /*line quern_gen.go:2337:1*/
+		/*line reduce.go:92:30000*/ total = 0
+		/*line reduce.go:93:30000*/ for threadZ := range 1 {
+			/*line reduce.go:94:30000*/ for threadY := range 1 {
+				/*line reduce.go:95*/ first4 := (threadZ*1 + threadY) * 256
+				quernRow4Sum[T](r, sums, first4, vs)
+			} /*line quern_gen.go:2979:1*/
+		}
+		/*line reduce.go:93:30000*/ host.ReduceAdd(reduceAdds, vs)
+		/*line reduce.go:94:30000*/ for threadZ := range 1 {
+			/*line reduce.go:95*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 256
+				/*line reduce.go:98:30000*/ quernRow5Sum[T](r, reduceAdds, first5, warps) /*line quern_gen.go:2986:1*/
 			}
 		}
-		/*line reduce.go:90:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w = warps[0]
-		/*line reduce.go:88:20000*/ total += w
-		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w2 = warps[1]
-		/*line reduce.go:88:20000*/ total += w2
-		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w3 = warps[2]
-		/*line reduce.go:88:20000*/ total += w3
-		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w4 = warps[3]
-		/*line reduce.go:88:20000*/ total += w4
-		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w5 = warps[4]
-		/*line reduce.go:88:20000*/ total += w5
-		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w6 = warps[5]
-		/*line reduce.go:88:20000*/ total += w6
-		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w7 = warps[6]
-		/*line reduce.go:88:20000*/ total += w7
-		/*line reduce.go:89:20000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:87:20000*/ w8 = warps[7]
-		/*line reduce.go:88:20000*/ total += w8
-		/*line reduce.go:90:20000*/ total2 = total
-		/*line reduce.go:74:20000*/ total3 = total2
-		/*line reduce.go:75:20000*/ for threadZ := range 1 {
-			/*line reduce.go:76:20000*/ for threadY := range 1 {
-				/*line reduce.go:77:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line reduce.go:78:20000*/ quernRow6Sum[T](r, out, total3) /*line quern_gen.go:2369:1*/
+		/*line reduce.go:101:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w = warps[0]
+		/*line reduce.go:99:30000*/ total += w
+		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w2 = warps[1]
+		/*line reduce.go:99:30000*/ total += w2
+		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w3 = warps[2]
+		/*line reduce.go:99:30000*/ total += w3
+		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w4 = warps[3]
+		/*line reduce.go:99:30000*/ total += w4
+		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w5 = warps[4]
+		/*line reduce.go:99:30000*/ total += w5
+		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w6 = warps[5]
+		/*line reduce.go:99:30000*/ total += w6
+		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w7 = warps[6]
+		/*line reduce.go:99:30000*/ total += w7
+		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98:30000*/ w8 = warps[7]
+		/*line reduce.go:99:30000*/ total += w8
+		/*line reduce.go:101:30000*/ total2 = total
+		/*line reduce.go:85:30000*/ total3 = total2
+		/*line reduce.go:86:30000*/ for threadZ := range 1 {
+			/*line reduce.go:87:30000*/ for threadY := range 1 {
+				/*line reduce.go:88:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line reduce.go:89:30000*/ quernRow6Sum[T](r, out, total3) /*line quern_gen.go:3018:1*/
 			}
 		}
 	}
@@ -2375,8 +3024,8 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
-//line reduce.go:70
-	*sumRow = [256]T{} /*line quern_gen.go:2379:1*/
+//line reduce.go:81
+	*sumRow = [256]T{} /*line quern_gen.go:3028:1*/
 }
 
 //go:noinline
@@ -2389,22 +3038,22 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		row4 := (*[256]T)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-			/*line reduce.go:72:20000*/ sum += row[threadX]
-			/*line reduce.go:73:20000*/ sum += row2[threadX]
-			/*line reduce.go:74:20000*/ sum += row3[threadX]
-			/*line reduce.go:75:20000*/ sum += row4[threadX]
-			/*line reduce.go:76:20000*/ sumRow[threadX] = sum /*line quern_gen.go:2396:1*/
+			/*line reduce.go:83:30000*/ sum += row[threadX]
+			/*line reduce.go:84:30000*/ sum += row2[threadX]
+			/*line reduce.go:85:30000*/ sum += row3[threadX]
+			/*line reduce.go:86:30000*/ sum += row4[threadX]
+			/*line reduce.go:87:30000*/ sumRow[threadX] = sum /*line quern_gen.go:3045:1*/
 		}
-		/*line reduce.go:78:20000*/ return /*line quern_gen.go:2398:1*/
+		/*line reduce.go:89:30000*/ return /*line quern_gen.go:3047:1*/
 	}
-	/*line reduce.go:80:20000*/ for threadX := range 256 {
-		/*line reduce.go:81*/ r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-		/*line reduce.go:72:20000*/ sum += x[at+threadX]
-		/*line reduce.go:72:20000*/ sum += x[at2+threadX]
-		/*line reduce.go:72:20000*/ sum += x[at3+threadX]
-		/*line reduce.go:72:20000*/ sum += x[at4+threadX]
-		/*line reduce.go:73:20000*/ sumRow[threadX] = sum /*line quern_gen.go:2407:1*/
+	/*line reduce.go:91:30000*/ for threadX := range 256 {
+		/*line reduce.go:92:30000*/ r.ThreadIdx.X = threadX
+		/*line reduce.go:93:30000*/ sum := sumRow[threadX]
+		/*line reduce.go:83:30000*/ sum += x[at+threadX]
+		/*line reduce.go:83:30000*/ sum += x[at2+threadX]
+		/*line reduce.go:83:30000*/ sum += x[at3+threadX]
+		/*line reduce.go:83:30000*/ sum += x[at4+threadX]
+		/*line reduce.go:84:30000*/ sumRow[threadX] = sum /*line quern_gen.go:3056:1*/
 	}
 }
 
@@ -2421,19 +3070,19 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-				/*line reduce.go:72:20000*/ sum += row5[threadX]
-				/*line reduce.go:73:20000*/ sumRow2[threadX] = sum /*line quern_gen.go:2425:1*/
+				/*line reduce.go:83:30000*/ sum += row5[threadX]
+				/*line reduce.go:84:30000*/ sumRow2[threadX] = sum /*line quern_gen.go:3074:1*/
 			}
-			/*line reduce.go:75:20000*/ return /*line quern_gen.go:2427:1*/
+			/*line reduce.go:86:30000*/ return /*line quern_gen.go:3076:1*/
 		}
 	}
-	/*line reduce.go:78:20000*/ for threadX := range 256 {
-		/*line reduce.go:79:20000*/ r.ThreadIdx.X = threadX
-		/*line reduce.go:80:20000*/ sum := sumRow[threadX]
-		/*line reduce.go:71*/ if iFirst2+threadX < n {
-			/*line reduce.go:72:20000*/ sum += x[iFirst2+threadX] /*line quern_gen.go:2434:1*/
+	/*line reduce.go:89:30000*/ for threadX := range 256 {
+		/*line reduce.go:90:30000*/ r.ThreadIdx.X = threadX
+		/*line reduce.go:91:30000*/ sum := sumRow[threadX]
+		/*line reduce.go:82*/ if iFirst2+threadX < n {
+			/*line reduce.go:83:30000*/ sum += x[iFirst2+threadX] /*line quern_gen.go:3083:1*/
 		}
-		/*line reduce.go:74:20000*/ sumRow[threadX] = sum /*line quern_gen.go:2436:1*/
+		/*line reduce.go:85:30000*/ sumRow[threadX] = sum /*line quern_gen.go:3085:1*/
 	}
 }
 
@@ -2443,9 +3092,9 @@ func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T
 	vRow := (*[256]T)(vs[first4:])
 	for threadX := range 256 {
 		sum := sumRow[threadX]
-		/*line reduce.go:74:20000*/ t2 := sum
-		/*line reduce.go:75:20000*/ v := t2
-		/*line reduce.go:76:20000*/ vRow[threadX] = v /*line quern_gen.go:2448:1*/
+		/*line reduce.go:85:30000*/ t2 := sum
+		/*line reduce.go:86:30000*/ v := t2
+		/*line reduce.go:87:30000*/ vRow[threadX] = v /*line quern_gen.go:3097:1*/
 	}
 }
 
@@ -2455,11 +3104,11 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line reduce.go:82*/ v2 := reduceAdd
-		/*line reduce.go:83:20000*/ if (threadX+first5)&31 == 0 {
-			/*line reduce.go:84:20000*/ warps[(threadX+first5)>>5] = v2 /*line quern_gen.go:2460:1*/
+		/*line reduce.go:93:30000*/ v2 := reduceAdd
+		/*line reduce.go:94:30000*/ if threadX&31 == 0 {
+			/*line reduce.go:95*/ warps[threadX>>5] = v2
 		}
-	}
+	} /*line quern_gen.go:3111:1*/
 }
 
 //go:noinline
@@ -2471,14 +3120,14 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-			/*line reduce.go:76:20000*/ out[0] = total3 /*line quern_gen.go:2474:1*/
+			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:3123:1*/
 		}
-		/*line reduce.go:78:20000*/ return /*line quern_gen.go:2476:1*/
+		/*line reduce.go:89:30000*/ return /*line quern_gen.go:3125:1*/
 	}
-	/*line reduce.go:80:20000*/ for threadX := range 256 {
-		/*line reduce.go:81*/ r.ThreadIdx.X = threadX
-		/*line reduce.go:75:20000*/ if threadX == 0 {
-			/*line reduce.go:76:20000*/ out[0] = total3 /*line quern_gen.go:2481:1*/
+	/*line reduce.go:91:30000*/ for threadX := range 256 {
+		/*line reduce.go:92:30000*/ r.ThreadIdx.X = threadX
+		/*line reduce.go:86:30000*/ if threadX == 0 {
+			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:3130:1*/
 		}
 	}
 }
@@ -2504,28 +3153,28 @@ func quernHostNorm[T float32 | float64](r *host.Run) {
 	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-		/*line reduce.go:168:20000*/ iFirst = 0
-		/*line reduce.go:169:20000*/ for threadZ := range 1 {
-			/*line reduce.go:170:20000*/ for threadY := range 1 {
-				/*line reduce.go:171:20000*/ first := (threadZ*1 + threadY) * 256
-				/*line reduce.go:172:20000*/ quernRow1Norm[T](r, sums, first) /*line quern_gen.go:2511:1*/
+		/*line reduce.go:194*/ iFirst = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 256
+				quernRow1Norm[T](r, sums, first)
 			}
 		}
-		/*line reduce.go:175:20000*/ for ; iFirst < n; iFirst += 256 {
-			/*line reduce.go:176:20000*/ if r.Halted() {
-				/*line reduce.go:168:20000*/ r.Halt() /*line quern_gen.go:2516:1*/
+		for ; iFirst < n; iFirst += 256 {
+			if r.Halted() {
+				/*line reduce.go:194*/ r.Halt()
 			}
-			/*line reduce.go:170:20000*/ for threadZ := range 1 {
-				/*line reduce.go:171:20000*/ for threadY := range 1 {
-					/*line reduce.go:172:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line reduce.go:173:20000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:174:20000*/ quernRow2Norm[T](r, sums, first2, iFirst, n, partial) /*line quern_gen.go:2522:1*/
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2Norm[T](r, sums, first2, iFirst, n, partial)
 				}
 			}
 		}
-		/*line reduce.go:178:20000*/ for threadZ := range 1 {
-			/*line reduce.go:179:20000*/ for threadY := range 1 {
-				/*line reduce.go:180*/ first3 := (threadZ*1 + threadY) * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first3 := (threadZ*1 + threadY) * 256
 				quernRow3Norm[T](r, sums, first3, vs, totals, givens)
 			}
 		}
@@ -2558,7 +3207,7 @@ func quernHostNorm[T float32 | float64](r *host.Run) {
 				quernRow7Norm[T](r, totals, first7, warps, out)
 			}
 		}
-	} /*line quern_gen.go:2561:1*/
+	} /*line quern_gen.go:3210:1*/
 }
 
 //go:noinline
@@ -2566,9 +3215,9 @@ func quernRow1Norm[T float32 | float64](r *host.Run, sums []Squares, first int) 
 	sumRow := (*[256]Squares)(sums[first:])
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
-//line reduce.go:167:20000
-		*sum = Squares{} /*line quern_gen.go:2570:1*/
-	}
+//line reduce.go:193
+		*sum = Squares{}
+	} /*line quern_gen.go:3220:1*/
 }
 
 //go:noinline
@@ -2585,20 +3234,20 @@ func quernRow2Norm[T float32 | float64](r *host.Run, sums []Squares, first2 int,
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				sum := &sumRow2[threadX]
-				/*line reduce.go:169:20000*/ t1 := row[threadX]
-				/*line reduce.go:169:20000*/ sum.merge(t1) /*line quern_gen.go:2589:1*/
+				/*line reduce.go:195*/ t1 := row[threadX]
+				/*line reduce.go:195*/ sum.merge(t1)
 			}
-			/*line reduce.go:171:20000*/ return /*line quern_gen.go:2591:1*/
+			return
 		}
 	}
-	/*line reduce.go:174:20000*/ for threadX := range 256 {
-		/*line reduce.go:175:20000*/ r.ThreadIdx.X = threadX
-		/*line reduce.go:176:20000*/ sum := &sumRow[threadX]
-		/*line reduce.go:168:20000*/ if iFirst+threadX < n {
-			/*line reduce.go:169:20000*/ t1 := partial[iFirst+threadX]
-			/*line reduce.go:169:20000*/ sum.merge(t1) /*line quern_gen.go:2599:1*/
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		/*line reduce.go:194*/ if iFirst+threadX < n {
+			t1 := partial[iFirst+threadX]
+			/*line reduce.go:195*/ sum.merge(t1)
 		}
-	}
+	} /*line quern_gen.go:3250:1*/
 }
 
 //go:noinline
@@ -2610,14 +3259,14 @@ func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int,
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 		total := &totalRow[threadX]
-		/*line reduce.go:171:20000*/ t3 := *sum
-		/*line reduce.go:172:20000*/ v := t3
-//line reduce.go:183
+		/*line reduce.go:197*/ t3 := *sum
+		v := t3
+//line reduce.go:209
 		*total = Squares{}
 		given := v.Large
 		vRow[threadX] = v
 		givenRow[threadX] = given
-	} /*line quern_gen.go:2620:1*/
+	} /*line quern_gen.go:3269:1*/
 }
 
 //go:noinline
@@ -2626,9 +3275,9 @@ func quernRow4Norm[T float32 | float64](r *host.Run, vs []Squares, first4 int, g
 	givenRow2 := (*[256]float64)(givens2[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-		/*line reduce.go:184*/ given2 := v.Medium
+		/*line reduce.go:210*/ given2 := v.Medium
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2631:1*/
+	} /*line quern_gen.go:3280:1*/
 }
 
 //go:noinline
@@ -2637,9 +3286,9 @@ func quernRow5Norm[T float32 | float64](r *host.Run, vs []Squares, first5 int, g
 	givenRow3 := (*[256]float64)(givens3[first5:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-		/*line reduce.go:184*/ given3 := v.Small
+		/*line reduce.go:210*/ given3 := v.Small
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:2642:1*/
+	} /*line quern_gen.go:3291:1*/
 }
 
 //go:noinline
@@ -2652,11 +3301,11 @@ func quernRow6Norm[T float32 | float64](r *host.Run, reduceAdds []float64, first
 		reduceAdd := reduceAddRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-		/*line reduce.go:184*/ v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if (threadX+first6)&31 == 0 {
-			warps[(threadX+first6)>>5] = v2
+		/*line reduce.go:210*/ v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
+		if threadX&31 == 0 {
+			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:2659:1*/
+	} /*line quern_gen.go:3308:1*/
 }
 
 //go:noinline
@@ -2665,18 +3314,18 @@ func quernRow7Norm[T float32 | float64](r *host.Run, totals []Squares, first7 in
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		total := &totalRow[threadX]
-		/*line reduce.go:189*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:189*/ w := warps[i]
+		/*line reduce.go:215*/ for i := 0; i < 8; i++ {
+			/*line reduce.go:215*/ w := warps[i]
 			t4 := w
-			/*line reduce.go:190*/ total.merge(t4)
+			/*line reduce.go:216*/ total.merge(t4)
 		}
 		total2 := *total
-		/*line reduce.go:171:20000*/ total3 := total2
-		/*line reduce.go:172:20000*/ if threadX == 0 {
-			/*line reduce.go:173:20000*/ result0 := total3.root()
-			/*line reduce.go:173:20000*/ out[0] = T(result0) /*line quern_gen.go:2677:1*/
+		/*line reduce.go:197*/ total3 := total2
+		if threadX == 0 {
+			result0 := total3.root()
+			/*line reduce.go:199*/ out[0] = T(result0)
 		}
-	}
+	} /*line quern_gen.go:3328:1*/
 }
 
 func quernPlainLargestOf[T float32 | float64](r *host.Run) {
@@ -2700,75 +3349,75 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Largest[T]](r, 0)
 	for r.Next() {
-		/*line reduce.go:238*/ iFirst = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LargestOf[T](r, bests, first)
+		/*line reduce.go:264:30000*/ iFirst = 0
+		/*line reduce.go:265:30000*/ for threadZ := range 1 {
+			/*line reduce.go:266:30000*/ for threadY := range 1 {
+				/*line reduce.go:267:30000*/ first := (threadZ*1 + threadY) * 256
+				/*line reduce.go:268:30000*/ quernRow1LargestOf[T](r, bests, first) /*line quern_gen.go:3356:1*/
 			}
 		}
-		for ; iFirst < n; iFirst += 256 {
-			if r.Halted() {
-				/*line reduce.go:238*/ r.Halt()
+		/*line reduce.go:271*/ for ; iFirst < n; iFirst += 256 {
+			/*line reduce.go:272:30000*/ if r.Halted() {
+				/*line reduce.go:264:30000*/ r.Halt() /*line quern_gen.go:3361:1*/
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial)
+			/*line reduce.go:266:30000*/ for threadZ := range 1 {
+				/*line reduce.go:267:30000*/ for threadY := range 1 {
+					/*line reduce.go:268:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:269:30000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:270:30000*/ quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial) /*line quern_gen.go:3367:1*/
 				}
 			}
 		}
-		/*line reduce.go:248:20000*/ offset = 16
-		/*line reduce.go:249:20000*/ for threadZ := range 1 {
-			/*line reduce.go:250:20000*/ for threadY := range 1 {
-				/*line reduce.go:251:20000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:252:20000*/ quernRow3LargestOf[T](r, bests, first3, vs) /*line quern_gen.go:2726:1*/
+		/*line reduce.go:274:30000*/ offset = 16
+		/*line reduce.go:275*/ for threadZ := range 1 {
+			/*line reduce.go:276:30000*/ for threadY := range 1 {
+				/*line reduce.go:277:30000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line reduce.go:278:30000*/ quernRow3LargestOf[T](r, bests, first3, vs) /*line quern_gen.go:3375:1*/
 			}
 		}
-		/*line reduce.go:255:20000*/ for ; offset > 0; offset /= 2 {
-			/*line reduce.go:256:20000*/ if r.Halted() {
-				/*line reduce.go:248:20000*/ r.Halt() /*line quern_gen.go:2731:1*/
+		/*line reduce.go:281:30000*/ for ; offset > 0; offset /= 2 {
+			/*line reduce.go:282:30000*/ if r.Halted() {
+				/*line reduce.go:274:30000*/ r.Halt() /*line quern_gen.go:3380:1*/
 			}
-			/*line reduce.go:249:20000*/ t2 = offset
-			/*line reduce.go:250:20000*/ for threadZ := range 1 {
-				/*line reduce.go:251:20000*/ for threadY := range 1 {
-					/*line reduce.go:252:20000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:253:20000*/ quernRow4LargestOf[T](r, vs, first4, t1s) /*line quern_gen.go:2737:1*/
+			/*line reduce.go:275*/ t2 = offset
+			/*line reduce.go:276:30000*/ for threadZ := range 1 {
+				/*line reduce.go:277:30000*/ for threadY := range 1 {
+					/*line reduce.go:278:30000*/ first4 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:279:30000*/ quernRow4LargestOf[T](r, vs, first4, t1s) /*line quern_gen.go:3386:1*/
 				}
 			}
-			/*line reduce.go:256:20000*/ host.ShuffleXor(shuffleXors, t1s, t2)
-			/*line reduce.go:257:20000*/ t5 = offset
-			/*line reduce.go:258:20000*/ for threadZ := range 1 {
-				/*line reduce.go:259:20000*/ for threadY := range 1 {
-					/*line reduce.go:260:20000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:261:20000*/ quernRow5LargestOf[T](r, vs, first5, t4s) /*line quern_gen.go:2745:1*/
+			/*line reduce.go:282:30000*/ host.ShuffleXor(shuffleXors, t1s, t2)
+			/*line reduce.go:283:30000*/ t5 = offset
+			/*line reduce.go:284:30000*/ for threadZ := range 1 {
+				/*line reduce.go:285:30000*/ for threadY := range 1 {
+					/*line reduce.go:286*/ first5 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:287:30000*/ quernRow5LargestOf[T](r, vs, first5, t4s) /*line quern_gen.go:3394:1*/
 				}
 			}
-			/*line reduce.go:264:20000*/ host.ShuffleXor(shuffleXors2, t4s, t5)
-			/*line reduce.go:265:20000*/ for threadZ := range 1 {
-				/*line reduce.go:266:20000*/ for threadY := range 1 {
-					/*line reduce.go:267:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line reduce.go:268:20000*/ first6 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:269:20000*/ quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2) /*line quern_gen.go:2753:1*/
+			/*line reduce.go:290:30000*/ host.ShuffleXor(shuffleXors2, t4s, t5)
+			/*line reduce.go:291:30000*/ for threadZ := range 1 {
+				/*line reduce.go:292:30000*/ for threadY := range 1 {
+					/*line reduce.go:293*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first6 := (threadZ*1 + threadY) * 256
+					/*line reduce.go:295:30000*/ quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2) /*line quern_gen.go:3402:1*/
 				}
 			}
 		}
-		/*line reduce.go:273*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7LargestOf[T](r, vs, first7, warps)
+		/*line reduce.go:299:30000*/ for threadZ := range 1 {
+			/*line reduce.go:300:30000*/ for threadY := range 1 {
+				/*line reduce.go:301:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line reduce.go:302:30000*/ first7 := (threadZ*1 + threadY) * 256
+				/*line reduce.go:303:30000*/ quernRow7LargestOf[T](r, vs, first7, warps) /*line quern_gen.go:3410:1*/
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8LargestOf[T](r, bests, first8, vs, warps, out)
+		/*line reduce.go:306:30000*/ for threadZ := range 1 {
+			/*line reduce.go:307:30000*/ for threadY := range 1 {
+				/*line reduce.go:308:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line reduce.go:309:30000*/ first8 := (threadZ*1 + threadY) * 256
+				/*line reduce.go:310:30000*/ quernRow8LargestOf[T](r, bests, first8, vs, warps, out) /*line quern_gen.go:3417:1*/
 			}
 		}
-	} /*line quern_gen.go:2771:1*/
+	}
 }
 
 //go:noinline
@@ -2776,9 +3425,9 @@ func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 	bestRow := (*[256]Largest[T])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
-//line reduce.go:237
-		*best = Largest[T]{Index: -1}
-	} /*line quern_gen.go:2781:1*/
+//line reduce.go:263:30000
+		*best = Largest[T]{Index: -1} /*line quern_gen.go:3429:1*/
+	}
 }
 
 //go:noinline
@@ -2795,20 +3444,20 @@ func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-				/*line reduce.go:239*/ t1 := row[threadX]
-				/*line reduce.go:239*/ best.take(t1)
+				/*line reduce.go:265:30000*/ t1 := row[threadX]
+				/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3448:1*/
 			}
-			return
+			/*line reduce.go:267:30000*/ return /*line quern_gen.go:3450:1*/
 		}
 	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		best := &bestRow[threadX]
-		/*line reduce.go:238*/ if iFirst+threadX < n {
-			t1 := partial[iFirst+threadX]
-			/*line reduce.go:239*/ best.take(t1)
+	/*line reduce.go:270:30000*/ for threadX := range 256 {
+		/*line reduce.go:271*/ r.ThreadIdx.X = threadX
+		/*line reduce.go:272:30000*/ best := &bestRow[threadX]
+		/*line reduce.go:264:30000*/ if iFirst+threadX < n {
+			/*line reduce.go:265:30000*/ t1 := partial[iFirst+threadX]
+			/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3458:1*/
 		}
-	} /*line quern_gen.go:2811:1*/
+	}
 }
 
 //go:noinline
@@ -2818,9 +3467,10 @@ func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-		/*line reduce.go:241*/ t3 := *best
-		*v = t3
-	} /*line quern_gen.go:2823:1*/
+		/*line reduce.go:267:30000*/ t3 := *best
+//line reduce.go:268:30000
+		*v = t3 /*line quern_gen.go:3472:1*/
+	}
 }
 
 //go:noinline
@@ -2829,8 +3479,8 @@ func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	t1Row := (*[256]T)(t1s[first4:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-		/*line reduce.go:249:20000*/ t12 := v.Magnitude
-		/*line reduce.go:250:20000*/ t1Row[threadX] = t12 /*line quern_gen.go:2833:1*/
+		/*line reduce.go:275*/ t12 := v.Magnitude
+		/*line reduce.go:276:30000*/ t1Row[threadX] = t12 /*line quern_gen.go:3483:1*/
 	}
 }
 
@@ -2840,8 +3490,8 @@ func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	t4Row := (*[256]int)(t4s[first5:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-		/*line reduce.go:249:20000*/ t4 := v.Index
-		/*line reduce.go:250:20000*/ t4Row[threadX] = t4 /*line quern_gen.go:2844:1*/
+		/*line reduce.go:275*/ t4 := v.Index
+		/*line reduce.go:276:30000*/ t4Row[threadX] = t4 /*line quern_gen.go:3494:1*/
 	}
 }
 
@@ -2855,8 +3505,8 @@ func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		v := &vRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-		/*line reduce.go:249:20000*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
-		/*line reduce.go:249:20000*/ v.take(t7) /*line quern_gen.go:2859:1*/
+		/*line reduce.go:275*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
+		/*line reduce.go:275*/ v.take(t7) /*line quern_gen.go:3509:1*/
 	}
 }
 
@@ -2866,8 +3516,8 @@ func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-		/*line reduce.go:251:20000*/ if (threadX+first7)&31 == 0 {
-			/*line reduce.go:252:20000*/ warps[(threadX+first7)>>5] = *v /*line quern_gen.go:2870:1*/
+		/*line reduce.go:277:30000*/ if threadX&31 == 0 {
+			/*line reduce.go:278:30000*/ warps[threadX>>5] = *v /*line quern_gen.go:3520:1*/
 		}
 	}
 }
@@ -2880,18 +3530,18 @@ func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-		/*line reduce.go:255:20000*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:255:20000*/ w := warps[i]
-			/*line reduce.go:256:20000*/ t8 := w
-			/*line reduce.go:256:20000*/ v.take(t8) /*line quern_gen.go:2886:1*/
+		/*line reduce.go:281:30000*/ for i := 0; i < 8; i++ {
+			/*line reduce.go:281:30000*/ w := warps[i]
+			/*line reduce.go:282:30000*/ t8 := w
+			/*line reduce.go:282:30000*/ v.take(t8) /*line quern_gen.go:3536:1*/
 		}
-		/*line reduce.go:258:20000*/ result0 := *v
-//line reduce.go:241
+		/*line reduce.go:284:30000*/ result0 := *v
+//line reduce.go:267:30000
 		*best = result0
-		if threadX == 0 {
-			out[0] = best.Index
+		/*line reduce.go:268:30000*/ if threadX == 0 {
+			/*line reduce.go:269:30000*/ out[0] = best.Index /*line quern_gen.go:3542:1*/
 		}
-	} /*line quern_gen.go:2894:1*/
+	}
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -2924,27 +3574,27 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:269:20000*/ if incX == 1 && incY == 1 {
-			/*line reduce.go:270:20000*/ t7 := x[from:to]
-			/*line reduce.go:270:20000*/ t10 := y[from:to]
-			/*line reduce.go:270:20000*/ result0 := dotOf[T](t7, t10)
-			/*line reduce.go:270:20000*/ partial[blockX] = result0
-			/*line reduce.go:271:20000*/ continue /*line quern_gen.go:2932:1*/
+		/*line reduce.go:295:30000*/ if incX == 1 && incY == 1 {
+			/*line reduce.go:296*/ t7 := x[from:to]
+			/*line reduce.go:296*/ t10 := y[from:to]
+			/*line reduce.go:296*/ result0 := dotOf[T](t7, t10)
+			/*line reduce.go:296*/ partial[blockX] = result0
+			/*line reduce.go:297:30000*/ continue /*line quern_gen.go:3582:1*/
 		}
-//line reduce.go:273
+//line reduce.go:299:30000
 		var sum T
-		for i := from; i < to; i++ {
-			if r.Halted() {
-				/*line reduce.go:274*/ r.Halt()
+		/*line reduce.go:300:30000*/ for i := from; i < to; i++ {
+			/*line reduce.go:301:30000*/ if r.Halted() {
+				/*line reduce.go:300:30000*/ r.Halt() /*line quern_gen.go:3588:1*/
 			}
-			/*line reduce.go:275*/ t12 := i
-			/*line reduce.go:275*/ result02 := place(t12, n, incX)
-			t16 := i
-			/*line reduce.go:275*/ result03 := place(t16, n, incY)
-			/*line reduce.go:275*/ sum += x[result02] * y[result03]
+			/*line reduce.go:301:30000*/ t12 := i
+			/*line reduce.go:301:30000*/ result02 := place(t12, n, incX)
+			/*line reduce.go:302:30000*/ t16 := i
+			/*line reduce.go:301:30000*/ result03 := place(t16, n, incY)
+			/*line reduce.go:301:30000*/ sum += x[result02] * y[result03] /*line quern_gen.go:3594:1*/
 		}
-		partial[blockX] = sum
-	} /*line quern_gen.go:2947:1*/
+		/*line reduce.go:303:30000*/ partial[blockX] = sum /*line quern_gen.go:3596:1*/
+	}
 }
 
 func quernPlainAsumCPU_float32(r *host.Run) {
@@ -2975,39 +3625,39 @@ func quernHostAsumCPU_float32(r *host.Run) {
 func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []float32, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:306
+//line reduce.go:332
 		var s0 float32
 		var s1 float32
 		var s2 float32
 		var s3 float32
-		/*line reduce.go:307*/ i := from
+		/*line reduce.go:333*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-				/*line reduce.go:308*/ r.Halt()
+				/*line reduce.go:334*/ r.Halt()
 			}
-			/*line reduce.go:309*/ t5 := i
-			/*line reduce.go:309*/ result0 := place(t5, n, inc)
-			/*line reduce.go:309*/ s0 += float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:335*/ t5 := i
+			/*line reduce.go:335*/ result0 := place(t5, n, inc)
+			/*line reduce.go:335*/ s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
-			/*line reduce.go:310*/ result02 := place(t9, n, inc)
-			/*line reduce.go:310*/ s1 += float32(math.Abs(float64(x[result02])))
+			/*line reduce.go:336*/ result02 := place(t9, n, inc)
+			/*line reduce.go:336*/ s1 += float32(math.Abs(float64(x[result02])))
 			t13 := i + 2
-			/*line reduce.go:311*/ result03 := place(t13, n, inc)
-			/*line reduce.go:311*/ s2 += float32(math.Abs(float64(x[result03])))
+			/*line reduce.go:337*/ result03 := place(t13, n, inc)
+			/*line reduce.go:337*/ s2 += float32(math.Abs(float64(x[result03])))
 			t17 := i + 3
-			/*line reduce.go:312*/ result04 := place(t17, n, inc)
-			/*line reduce.go:312*/ s3 += float32(math.Abs(float64(x[result04])))
+			/*line reduce.go:338*/ result04 := place(t17, n, inc)
+			/*line reduce.go:338*/ s3 += float32(math.Abs(float64(x[result04])))
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:314*/ r.Halt()
+				/*line reduce.go:340*/ r.Halt()
 			}
-			/*line reduce.go:315*/ t21 := i
-			/*line reduce.go:315*/ result05 := place(t21, n, inc)
-			/*line reduce.go:315*/ s0 += float32(math.Abs(float64(x[result05])))
+			/*line reduce.go:341*/ t21 := i
+			/*line reduce.go:341*/ result05 := place(t21, n, inc)
+			/*line reduce.go:341*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3010:1*/
+	} /*line quern_gen.go:3660:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3038,39 +3688,39 @@ func quernHostAsumCPU_float64(r *host.Run) {
 func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []float64, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:306
+//line reduce.go:332
 		var s0 float64
 		var s1 float64
 		var s2 float64
 		var s3 float64
-		/*line reduce.go:307*/ i := from
+		/*line reduce.go:333*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-				/*line reduce.go:308*/ r.Halt()
+				/*line reduce.go:334*/ r.Halt()
 			}
-			/*line reduce.go:309*/ t5 := i
-			/*line reduce.go:309*/ result0 := place(t5, n, inc)
-			/*line reduce.go:309*/ s0 += math.Abs(x[result0])
+			/*line reduce.go:335*/ t5 := i
+			/*line reduce.go:335*/ result0 := place(t5, n, inc)
+			/*line reduce.go:335*/ s0 += math.Abs(x[result0])
 			t9 := i + 1
-			/*line reduce.go:310*/ result02 := place(t9, n, inc)
-			/*line reduce.go:310*/ s1 += math.Abs(x[result02])
+			/*line reduce.go:336*/ result02 := place(t9, n, inc)
+			/*line reduce.go:336*/ s1 += math.Abs(x[result02])
 			t13 := i + 2
-			/*line reduce.go:311*/ result03 := place(t13, n, inc)
-			/*line reduce.go:311*/ s2 += math.Abs(x[result03])
+			/*line reduce.go:337*/ result03 := place(t13, n, inc)
+			/*line reduce.go:337*/ s2 += math.Abs(x[result03])
 			t17 := i + 3
-			/*line reduce.go:312*/ result04 := place(t17, n, inc)
-			/*line reduce.go:312*/ s3 += math.Abs(x[result04])
+			/*line reduce.go:338*/ result04 := place(t17, n, inc)
+			/*line reduce.go:338*/ s3 += math.Abs(x[result04])
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:314*/ r.Halt()
+				/*line reduce.go:340*/ r.Halt()
 			}
-			/*line reduce.go:315*/ t21 := i
-			/*line reduce.go:315*/ result05 := place(t21, n, inc)
-			/*line reduce.go:315*/ s0 += math.Abs(x[result05])
+			/*line reduce.go:341*/ t21 := i
+			/*line reduce.go:341*/ result05 := place(t21, n, inc)
+			/*line reduce.go:341*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3073:1*/
+	} /*line quern_gen.go:3723:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3101,27 +3751,27 @@ func quernHostSquaresCPU[T float32 | float64](r *host.Run) {
 func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from int, to int, partial []Squares, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:325*/ if inc == 1 {
-			/*line reduce.go:327*/ t7 := x[from:to]
-			/*line reduce.go:327*/ result0 := sumOfSquares[T](t7)
+		/*line reduce.go:351*/ if inc == 1 {
+			/*line reduce.go:353*/ t7 := x[from:to]
+			/*line reduce.go:353*/ result0 := sumOfSquares[T](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-				/*line reduce.go:328*/ partial[blockX] = Squares{Medium: s}
+				/*line reduce.go:354*/ partial[blockX] = Squares{Medium: s}
 				continue
 			}
 		}
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:333*/ r.Halt()
+				/*line reduce.go:359*/ r.Halt()
 			}
-			/*line reduce.go:334*/ t9 := i
-			/*line reduce.go:334*/ result02 := place(t9, n, inc)
-			/*line reduce.go:334*/ t13 := float64(x[result02])
-			/*line reduce.go:334*/ sum.add(t13)
+			/*line reduce.go:360*/ t9 := i
+			/*line reduce.go:360*/ result02 := place(t9, n, inc)
+			/*line reduce.go:360*/ t13 := float64(x[result02])
+			/*line reduce.go:360*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3124:1*/
+	} /*line quern_gen.go:3774:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3152,21 +3802,21 @@ func quernHostLargestCPU_float32(r *host.Run) {
 func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:362*/ best := Largest[float32]{Index: -1}
+		/*line reduce.go:388*/ best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:363*/ r.Halt()
+				/*line reduce.go:389*/ r.Halt()
 			}
-			/*line reduce.go:364*/ t5 := i
-			/*line reduce.go:364*/ result0 := place(t5, n, inc)
-			/*line reduce.go:364*/ a := float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:390*/ t5 := i
+			/*line reduce.go:390*/ result0 := place(t5, n, inc)
+			/*line reduce.go:390*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:365*/ t9 := Largest[float32]{Magnitude: a, Index: i}
-				/*line reduce.go:365*/ best.take(t9)
+				/*line reduce.go:391*/ t9 := Largest[float32]{Magnitude: a, Index: i}
+				/*line reduce.go:391*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3169:1*/
+	} /*line quern_gen.go:3819:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3197,21 +3847,21 @@ func quernHostLargestCPU_float64(r *host.Run) {
 func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:362*/ best := Largest[float64]{Index: -1}
+		/*line reduce.go:388*/ best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:363*/ r.Halt()
+				/*line reduce.go:389*/ r.Halt()
 			}
-			/*line reduce.go:364*/ t5 := i
-			/*line reduce.go:364*/ result0 := place(t5, n, inc)
-			/*line reduce.go:364*/ a := math.Abs(x[result0])
+			/*line reduce.go:390*/ t5 := i
+			/*line reduce.go:390*/ result0 := place(t5, n, inc)
+			/*line reduce.go:390*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:365*/ t9 := Largest[float64]{Magnitude: a, Index: i}
-				/*line reduce.go:365*/ best.take(t9)
+				/*line reduce.go:391*/ t9 := Largest[float64]{Magnitude: a, Index: i}
+				/*line reduce.go:391*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3214:1*/
+	} /*line quern_gen.go:3864:1*/
 }
 
 func quernPlainTensorF16(r *host.Run) {
@@ -3243,216 +3893,224 @@ func quernHostTensorF16(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.Float16
-	lines2 := host.Shared[[6144][8]kernel.Float16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.Float16
+	tiles2 := host.Shared[[6144][8]kernel.Float16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.Float16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.Float16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.Float16
-	givens := host.Scratch[*[8]kernel.Float16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.Float16
+	givens := host.Scratch[*[8]kernel.Float16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.Float16
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.Float16
+	givens2 := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
-		/*line tensor.go:184:30000*/ parts = t3
-		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:184:30000*/ t4 = blockX % size2
-		/*line tensor.go:185:30000*/ for threadZ := range 1 {
-			/*line tensor.go:186:30000*/ for threadY := range 1 {
-				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:189:30000*/ quernRow1TensorF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3315:1*/
+		/*line tensor.go:192*/ t3 = max(size/size2, 1)
+		/*line tensor.go:193:40000*/ parts = t3
+		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:193:40000*/ t4 = blockX % size3
+		/*line tensor.go:194:40000*/ for threadZ := range 1 {
+			/*line tensor.go:195:40000*/ for threadY := range 1 {
+				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:198:40000*/ quernRow1TensorF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3985:1*/
 			}
 		}
-		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:185:30000*/ rest = blockX / size2
-		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:186:30000*/ first2 = rest % parts * part
-		/*line tensor.go:187:30000*/ start := min(first2+part, k)
-		/*line tensor.go:188:30000*/ for threadZ := range 1 {
-			/*line tensor.go:189:30000*/ for threadY := range 1 {
-				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:192:30000*/ quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3327:1*/
+		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:194:40000*/ rest = blockX / size3
+		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:197:40000*/ for threadZ := range 1 {
+			/*line tensor.go:198:40000*/ for threadY := range 1 {
+				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:201:40000*/ quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3997:1*/
 			}
 		}
-		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:35:30000*/ lines = lines2[:]
-		/*line tensor.go:235*/ step = -2
-		for threadZ := range 1 {
-			/*line tensor.go:237:30000*/ for threadY := range 1 {
-				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:240:30000*/ quernRow3TensorF16(r, xs, first4, counts, sums, size3) /*line quern_gen.go:3337:1*/
+		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:36:40000*/ tiles = tiles2[:]
+		/*line tensor.go:280:40000*/ step = 0
+		/*line tensor.go:281:40000*/ for threadZ := range 1 {
+			/*line tensor.go:282:40000*/ for threadY := range 1 {
+				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:285:40000*/ quernRow3TensorF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:4007:1*/
 			}
 		}
-		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
-			/*line tensor.go:244:30000*/ if r.Halted() {
-				/*line tensor.go:235*/ r.Halt()
+		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:289:40000*/ if r.Halted() {
+				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:4012:1*/
 			}
-			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:3344:1*/
-			}
-			/*line tensor.go:240:30000*/ next = step + 3 - 1
-			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
-			/*line tensor.go:242:30000*/ start3 := next * 8
-			/*line tensor.go:243:30000*/ for threadZ := range 1 {
-				/*line tensor.go:244:30000*/ for threadY := range 1 {
-					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:247:30000*/ quernRow4TensorF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:3353:1*/
+			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
+			/*line tensor.go:291:40000*/ kk = 0
+			/*line tensor.go:292:40000*/ for threadZ := range 1 {
+				/*line tensor.go:293:40000*/ for threadY := range 1 {
+					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:296:40000*/ quernRow4TensorF16(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:4020:1*/
 				}
 			}
-			/*line tensor.go:244:30000*/ if step >= 0 {
-				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
-				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
-				/*line tensor.go:245:30000*/ from = lines[t54:]
-				/*line tensor.go:249:30000*/ kk = 0
-				/*line tensor.go:250:30000*/ for threadZ := range 1 {
-					/*line tensor.go:251:30000*/ for threadY := range 1 {
-						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:253:30000*/ quernRow5TensorF16(r, fas, first6, fbs) /*line quern_gen.go:3364:1*/
+			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
+				/*line tensor.go:300:40000*/ if r.Halted() {
+					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:4025:1*/
+				}
+				/*line tensor.go:294:40000*/ i7 = 0
+				/*line tensor.go:295:40000*/ start3 := kk * 2
+				/*line tensor.go:296:40000*/ for threadZ := range 1 {
+					/*line tensor.go:297:40000*/ for threadY := range 1 {
+						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:299:40000*/ quernRow5TensorF16(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:4032:1*/
 					}
 				}
-				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
-					/*line tensor.go:257:30000*/ if r.Halted() {
-						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:3369:1*/
-					}
-					/*line tensor.go:250:30000*/ now = kk % 2
-					/*line tensor.go:251:30000*/ i3 = 0
-					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
-						/*line tensor.go:252:30000*/ t62 = from
-						/*line tensor.go:253:30000*/ start4 := i3 * 16
-						/*line tensor.go:254:30000*/ start5 := kk * 2
-						/*line tensor.go:255:30000*/ for threadZ := range 1 {
-							/*line tensor.go:256:30000*/ for threadY := range 1 {
-								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:259:30000*/ quernRow6TensorF16(r, givens, first7, start4, start5, t62) /*line quern_gen.go:3381:1*/
-							}
-						}
-						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-						/*line tensor.go:263:30000*/ for threadZ := range 1 {
-							/*line tensor.go:264:30000*/ for threadY := range 1 {
-								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:267:30000*/ quernRow7TensorF16(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:3389:1*/
-							}
+				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
+					/*line tensor.go:295:40000*/ t47 = tiles
+					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:297:40000*/ for threadZ := range 1 {
+						/*line tensor.go:298:40000*/ for threadY := range 1 {
+							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:301:40000*/ quernRow6TensorF16(r, as, first10, givens, start4, t47) /*line quern_gen.go:4042:1*/
 						}
 					}
-					/*line tensor.go:254:30000*/ j = 0
-					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
-						/*line tensor.go:256:30000*/ if r.Halted() {
-							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:3396:1*/
-						}
-						/*line tensor.go:255:30000*/ t132 = now
-						/*line tensor.go:256:30000*/ t142 = 2 * j
-						/*line tensor.go:257:30000*/ t152 = now
-						/*line tensor.go:258:30000*/ t162 = 2*j + 1
-						/*line tensor.go:259:30000*/ t172 = from
-						/*line tensor.go:260:30000*/ start6 := j * 16
-						/*line tensor.go:261:30000*/ start7 := kk * 2
-						/*line tensor.go:262:30000*/ for threadZ := range 1 {
-							/*line tensor.go:263:30000*/ for threadY := range 1 {
-								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:266:30000*/ quernRow8TensorF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:3409:1*/
-							}
-						}
-						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-						/*line tensor.go:270:30000*/ for threadZ := range 1 {
-							/*line tensor.go:271:30000*/ for threadY := range 1 {
-								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:274:30000*/ quernRow9TensorF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:3417:1*/
-							}
+					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+					/*line tensor.go:305:40000*/ start5 := kk % 2
+					/*line tensor.go:306:40000*/ for threadZ := range 1 {
+						/*line tensor.go:307:40000*/ for threadY := range 1 {
+							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:310:40000*/ quernRow7TensorF16(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:4051:1*/
 						}
 					}
-					/*line tensor.go:257:30000*/ i4 = 0
-					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
-						/*line tensor.go:259:30000*/ if r.Halted() {
-							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:3424:1*/
+				}
+				/*line tensor.go:297:40000*/ j = 0
+				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
+					/*line tensor.go:298:40000*/ t11 = tiles
+					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
+					/*line tensor.go:300:40000*/ for threadZ := range 1 {
+						/*line tensor.go:301:40000*/ for threadY := range 1 {
+							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:304:40000*/ quernRow8TensorF16(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:4063:1*/
 						}
-						/*line tensor.go:258:30000*/ j2 = 0
-						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow10TensorF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:3432:1*/
-								}
+					}
+					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+					/*line tensor.go:308:40000*/ start7 := kk % 2
+					/*line tensor.go:309:40000*/ for threadZ := range 1 {
+						/*line tensor.go:310:40000*/ for threadY := range 1 {
+							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:313:40000*/ quernRow9TensorF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:4072:1*/
+						}
+					}
+				}
+				/*line tensor.go:300:40000*/ i8 = 0
+				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
+					/*line tensor.go:302:40000*/ if r.Halted() {
+						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:4079:1*/
+					}
+					/*line tensor.go:301:40000*/ j2 = 0
+					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
+						/*line tensor.go:303:40000*/ start8 := kk % 2
+						/*line tensor.go:304:40000*/ start9 := j2 / 2
+						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
+						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
+						/*line tensor.go:307:40000*/ for threadZ := range 1 {
+							/*line tensor.go:308:40000*/ for threadY := range 1 {
+								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:311:40000*/ quernRow10TensorF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:4091:1*/
 							}
-							/*line tensor.go:259:30000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow11TensorF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:3440:1*/
-								}
+						}
+						/*line tensor.go:303:40000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						/*line tensor.go:304:40000*/ for threadZ := range 1 {
+							/*line tensor.go:305:40000*/ for threadY := range 1 {
+								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:308:40000*/ quernRow11TensorF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:4099:1*/
 							}
 						}
 					}
 				}
 			}
 		}
-		/*line tensor.go:272*/ for threadZ := range 1 {
-			/*line tensor.go:273:30000*/ for threadY := range 1 {
-				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:276:30000*/ quernRow12TensorF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:3452:1*/
+		/*line tensor.go:315*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first16 := (threadZ*1 + threadY) * 256
+				quernRow12TensorF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
 			}
 		}
-	}
+	} /*line quern_gen.go:4113:1*/
 }
 
 //go:noinline
@@ -3461,11 +4119,11 @@ func quernRow1TensorF16(r *host.Run, rows []int, first int, columns []int, t4 in
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:185:30000*/ row2 := row
-		/*line tensor.go:186:30000*/ column2 := column
-		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
-		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:3468:1*/
+		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:194:40000*/ row2 := row
+		/*line tensor.go:195:40000*/ column2 := column
+		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:4126:1*/
 	}
 }
 
@@ -3479,143 +4137,212 @@ func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows []int, co
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:34:30000
-		*x = result0 /*line quern_gen.go:3484:1*/
+		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:35:40000
+		*x = result0 /*line quern_gen.go:4142:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		countRow[threadX] = count
-	} /*line quern_gen.go:3501:1*/
-}
-
-//go:noinline
-func quernRow4TensorF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.Float16, start3 int, elements int, stepA int, lda int, a []kernel.Float16, t43 int, stepB int, ldb int, b []kernel.Float16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-		/*line tensor.go:240:30000*/ if next < count {
-			/*line tensor.go:203:30000*/ t12 := start2
-			/*line tensor.go:203:30000*/ to := lines[t12:]
-			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
-			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
-				/*line tensor.go:207:30000*/ if r.Halted() {
-					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:3520:1*/
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
+		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
+		/*line tensor.go:220:40000*/ rowA := t32
+		/*line tensor.go:221:40000*/ rowB := t42
+		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:224:40000*/ if rest2 > 0 {
+			/*line tensor.go:225:40000*/ first5 = 1
+			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
+			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
+				/*line tensor.go:229:40000*/ if r.Halted() {
+					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:4176:1*/
 				}
-				/*line tensor.go:207:30000*/ l := at + i*32
-				/*line tensor.go:208:30000*/ t22 := to
-				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
-				/*line tensor.go:208:30000*/ _ = t22[t32]
-				/*line tensor.go:208:30000*/ place := &t22[t32]
-				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
-				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
-					/*line tensor.go:36:30000*/ t13 := place
-					/*line tensor.go:37:30000*/ t23 := at2
-					/*line tensor.go:36:30000*/ t33 := a[t23:]
-//line tensor.go:36:30000
-					*t13 = *(*[8]kernel.Float16)(t33)
-//line tensor.go:37:30000
-				} else {
-					/*line tensor.go:212:30000*/ n2 := 0
-					/*line tensor.go:213:30000*/ if x.row+l < x.m {
-						/*line tensor.go:214*/ n2 = x.end - k2
-					}
-					n3 := n2
-					/*line tensor.go:38:30000*/ t14 := place
-					/*line tensor.go:38:30000*/ t24 := t14[:]
-					/*line tensor.go:39:30000*/ t42 := at2
-					/*line tensor.go:40:30000*/ t5 := n3
-					/*line tensor.go:38:30000*/ partOf[kernel.Float16](t24, a, t42, t5) /*line quern_gen.go:3545:1*/
-				}
+				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
+				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:39:40000*/ t23 := to
+				/*line tensor.go:39:40000*/ _ = tiles2[t23]
+				/*line tensor.go:39:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:40:40000*/ t5 := at
+				/*line tensor.go:41:40000*/ t6 := n2
+				/*line tensor.go:39:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4185:1*/
 			}
-			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
-				if r.Halted() {
-					/*line tensor.go:219*/ r.Halt()
+			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				/*line tensor.go:233:40000*/ if r.Halted() {
+					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:4189:1*/
 				}
-				/*line tensor.go:220*/ l2 := at + i2*32
-				t52 := to
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-				/*line tensor.go:221*/ _ = t52[t6]
-				/*line tensor.go:221*/ place2 := &t52[t6]
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-				if x.column+l2 < x.n && k2+elements <= x.end {
-					/*line tensor.go:37:30000*/ t15 := place2
-					/*line tensor.go:38:30000*/ t25 := at3
-					/*line tensor.go:37:30000*/ t34 := b[t25:]
-//line tensor.go:37:30000
-					*t15 = *(*[8]kernel.Float16)(t34)
-//line tensor.go:38:30000
-				} else {
-					/*line tensor.go:225*/ n4 := 0
-					if x.column+l2 < x.n {
-						n4 = x.end - k2
-					}
-					n5 := n4
-					/*line tensor.go:39:30000*/ t16 := place2
-					/*line tensor.go:39:30000*/ t26 := t16[:]
-					/*line tensor.go:40:30000*/ t44 := at3
-					/*line tensor.go:41:30000*/ t53 := n5
-					/*line tensor.go:39:30000*/ partOf[kernel.Float16](t26, b, t44, t53) /*line quern_gen.go:3575:1*/
-				}
+				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
+				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:40:40000*/ t24 := to2
+				/*line tensor.go:40:40000*/ _ = tiles2[t24]
+				/*line tensor.go:40:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:41:40000*/ t52 := at2
+				/*line tensor.go:42:40000*/ t62 := n2
+				/*line tensor.go:40:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4198:1*/
 			}
 		}
+		/*line tensor.go:236:40000*/ t8 := l
+		/*line tensor.go:237:40000*/ t9 := first5
+		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:239:40000*/ l2 := t8
+		/*line tensor.go:240*/ first6 := t9
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+		/*line tensor.go:270:40000*/ first7 := first6
+		/*line tensor.go:271:40000*/ count2 := count
+		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:272:40000*/ l4 := l3
+				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
+				/*line tensor.go:243*/ t13 := size5 / across2
+				for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+						to4 := to3 + i3*across2*8
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+						/*line tensor.go:37:40000*/ t25 := to4
+						/*line tensor.go:37:40000*/ _ = tiles2[t25]
+						/*line tensor.go:38:40000*/ t35 := at3
+						/*line tensor.go:37:40000*/ t43 := a[t35:]
+						/*line tensor.go:37:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4224:1*/
+					}
+				}
+				/*line tensor.go:248*/ t26 := size6 / across2
+				for i4 := 0; i4 < t26; i4++ {
+					if r.Halted() {
+						/*line tensor.go:248*/ r.Halt()
+					}
+					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+						to5 := to3 + (rows3+i4*across2)*8
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+						/*line tensor.go:38:40000*/ t27 := to5
+						/*line tensor.go:38:40000*/ _ = tiles2[t27]
+						/*line tensor.go:39:40000*/ t36 := at4
+						/*line tensor.go:38:40000*/ t44 := b[t36:]
+						/*line tensor.go:38:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4239:1*/
+					}
+				}
+				/*line tensor.go:253*/ l4.a += size7
+				l4.b += size7
+			}
+		}
+//line tensor.go:277:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:280:40000*/ t37 := count2
+		/*line tensor.go:281:40000*/ countRow[threadX] = count2
+		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4250:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
-	for threadX := range 256 {
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-//line tensor.go:247:30000
-		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.Float16]{} /*line quern_gen.go:3592:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorF16(r *host.Run, givens []*[8]kernel.Float16, first7 int, start4 int, start5 int, t62 [][8]kernel.Float16) {
-	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
+func quernRow4TensorF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, size11 int, columns4 int, ldb int, b []kernel.Float16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-		/*line tensor.go:252:30000*/ _ = t62[t7]
-		/*line tensor.go:252:30000*/ given := &t62[t7]
-		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:3608:1*/
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:283:40000*/ if step+2 < count2 {
+			/*line tensor.go:284:40000*/ l5 := l3
+			/*line tensor.go:285:40000*/ step3 := step + 2
+			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
+			/*line tensor.go:243*/ t14 := size10 / across3
+			for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+					to7 := to6 + i5*across3*8
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+					/*line tensor.go:37:40000*/ t28 := to7
+					/*line tensor.go:37:40000*/ _ = tiles2[t28]
+					/*line tensor.go:38:40000*/ t38 := at5
+					/*line tensor.go:37:40000*/ t45 := a[t38:]
+					/*line tensor.go:37:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4279:1*/
+				}
+			}
+			/*line tensor.go:248*/ t29 := size11 / across3
+			for i6 := 0; i6 < t29; i6++ {
+				if r.Halted() {
+					/*line tensor.go:248*/ r.Halt()
+				}
+				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+					to8 := to6 + (rows4+i6*across3)*8
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+					/*line tensor.go:38:40000*/ t210 := to8
+					/*line tensor.go:38:40000*/ _ = tiles2[t210]
+					/*line tensor.go:39:40000*/ t39 := at6
+					/*line tensor.go:38:40000*/ t46 := b[t39:]
+					/*line tensor.go:38:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4294:1*/
+				}
+			}
+			/*line tensor.go:253*/ l5.a += size7
+			l5.b += size7
+		}
+//line tensor.go:289:40000
+		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
+//line tensor.go:290:40000
+		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4303:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+func quernRow5TensorF16(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:294:40000*/ aRow[threadX] = a2
+		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4321:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorF16(r *host.Run, as []int, first10 int, givens []*[8]kernel.Float16, start4 int, t47 [][8]kernel.Float16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.Float16)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:295:40000*/ t53 := a2 + start4
+		/*line tensor.go:295:40000*/ _ = t47[t53]
+		/*line tensor.go:295:40000*/ given := &t47[t53]
+		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:4335:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -3623,81 +4350,75 @@ func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16],
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:3626:1*/
+		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4353:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.Float16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
+func quernRow8TensorF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.Float16, start6 int, t11 [][8]kernel.Float16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
-		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
-		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-		/*line tensor.go:255:30000*/ _ = t172[t18]
-		/*line tensor.go:255:30000*/ given2 := &t172[t18]
-		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:3646:1*/
+		b2 := bRow[threadX]
+		/*line tensor.go:298:40000*/ t122 := b2 + start6
+		/*line tensor.go:298:40000*/ _ = t11[t122]
+		/*line tensor.go:298:40000*/ given2 := &t11[t122]
+		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4367:1*/
 	}
 }
 
 //go:noinline
-func quernRow9TensorF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+func quernRow9TensorF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8} /*line quern_gen.go:3665:1*/
+		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8} /*line quern_gen.go:4385:1*/
 	}
 }
 
 //go:noinline
-func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.Float16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.Float16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixA[kernel.Float16], t19s []kernel.MatrixB[kernel.Float16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2] /*line quern_gen.go:3690:1*/
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
+//line tensor.go:303:40000
+		*t18 = fa[start8][i8]
+//line tensor.go:303:40000
+		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
+//line tensor.go:303:40000
+		*t20 = sum[i8][j2] /*line quern_gen.go:4411:1*/
 	}
 }
 
 //go:noinline
-func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -3705,45 +4426,87 @@ func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:3708:1*/
+		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:4429:1*/
 	}
 }
 
 //go:noinline
-func quernRow12TensorF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+func quernRow12TensorF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
-			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
-				/*line tensor.go:270:30000*/ if r.Halted() {
-					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:3727:1*/
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:310:40000*/ t252 := x.row + t15
+		/*line tensor.go:311:40000*/ t262 := x.column + t211
+		/*line tensor.go:312:40000*/ row3 := t252
+		/*line tensor.go:313:40000*/ column3 := t262
+		/*line tensor.go:314:40000*/ switch {
+//line tensor.go:315
+		default:
+			/*line tensor.go:311:40000*/ if result {
+				/*line tensor.go:312:40000*/ column3 += result03
+				/*line tensor.go:313:40000*/ columns5 := x.n - column3
+				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
+						t282 := 2 * half
+						result04 := threadX&31>>2 + t282>>1<<3
+						row4 := row3 + i9*16 + result04
+						if row4 < x.m {
+							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							for j3 := 0; j3 < t30; j3++ {
+								if r.Halted() {
+									/*line tensor.go:318*/ r.Halt()
+								}
+								/*line tensor.go:319*/ if j3*8 < columns5 {
+									pair2 := pair + j3*4
+									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:44:40000*/ t212 := 2 * pair2
+									/*line tensor.go:44:40000*/ _ = c[t212]
+									/*line tensor.go:45:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:44:40000*/ _ = c[t48]
+									/*line tensor.go:45:40000*/ t54 := alpha * v
+									/*line tensor.go:46:40000*/ t63 := alpha * w
+									/*line tensor.go:44:40000*/ c[t212] = t54
+									/*line tensor.go:44:40000*/ c[t48] = t63 /*line quern_gen.go:4478:1*/
+								}
+							}
+						}
+					}
 				}
-				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
-					/*line tensor.go:271:30000*/ t322 := e
-					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
-					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
-					/*line tensor.go:274:30000*/ t342 := e
-					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
-					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
-					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
-					/*line tensor.go:41:30000*/ t19 := *x
-					/*line tensor.go:42:30000*/ t28 := row3
-					/*line tensor.go:43:30000*/ t36 := column3
-					/*line tensor.go:44:30000*/ t46 := v
-					/*line tensor.go:41:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:3741:1*/
-				}
+				/*line tensor.go:50:40000*/ break /*line quern_gen.go:4484:1*/
 			}
-			/*line tensor.go:275:30000*/ sum[0] = sum[1]
-			/*line tensor.go:276:30000*/ sum[1] = sum[2]
-			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:3746:1*/
+			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:330*/ r.Halt()
+					}
+					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
+						/*line tensor.go:332:40000*/ t322 := e
+						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:335:40000*/ t342 := e
+						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+						/*line tensor.go:42:40000*/ t16 := *x
+						/*line tensor.go:43:40000*/ t213 := row5
+						/*line tensor.go:44:40000*/ t310 := column4
+						/*line tensor.go:45:40000*/ t49 := v2
+						/*line tensor.go:42:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4503:1*/
+					}
+				}
+				/*line tensor.go:336:40000*/ sum[0] = sum[1]
+				/*line tensor.go:337:40000*/ sum[1] = sum[2]
+				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:4508:1*/
+			}
 		}
 	}
 }
@@ -3777,216 +4540,224 @@ func quernHostTensorF16Wide(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 256 - 1) / 256
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.Float16
-	lines2 := host.Shared[[9216][8]kernel.Float16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.Float16
+	tiles2 := host.Shared[[9216][8]kernel.Float16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 2
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.Float16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.Float16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.Float16
-	givens := host.Scratch[*[8]kernel.Float16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.Float16
+	givens := host.Scratch[*[8]kernel.Float16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.Float16
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.Float16
+	givens2 := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
-		/*line tensor.go:184:30000*/ parts = t3
-		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:184:30000*/ t4 = blockX % size2
-		/*line tensor.go:185:30000*/ for threadZ := range 1 {
-			/*line tensor.go:186:30000*/ for threadY := range 1 {
-				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:189:30000*/ quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3849:1*/
+		/*line tensor.go:192*/ t3 = max(size/size2, 1)
+		/*line tensor.go:193:40000*/ parts = t3
+		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:193:40000*/ t4 = blockX % size3
+		/*line tensor.go:194:40000*/ for threadZ := range 1 {
+			/*line tensor.go:195:40000*/ for threadY := range 1 {
+				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:198:40000*/ quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4632:1*/
 			}
 		}
-		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:185:30000*/ rest = blockX / size2
-		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:186:30000*/ first2 = rest % parts * part
-		/*line tensor.go:187:30000*/ start := min(first2+part, k)
-		/*line tensor.go:188:30000*/ for threadZ := range 1 {
-			/*line tensor.go:189:30000*/ for threadY := range 1 {
-				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:192:30000*/ quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3861:1*/
+		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:194:40000*/ rest = blockX / size3
+		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:197:40000*/ for threadZ := range 1 {
+			/*line tensor.go:198:40000*/ for threadY := range 1 {
+				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:201:40000*/ quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4644:1*/
 			}
 		}
-		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:51:30000*/ lines = lines2[:]
-		/*line tensor.go:235*/ step = -2
-		for threadZ := range 1 {
-			/*line tensor.go:237:30000*/ for threadY := range 1 {
-				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:240:30000*/ quernRow3TensorF16Wide(r, xs, first4, counts, sums, size3) /*line quern_gen.go:3871:1*/
+		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:53:40000*/ tiles = tiles2[:]
+		/*line tensor.go:280:40000*/ step = 0
+		/*line tensor.go:281:40000*/ for threadZ := range 1 {
+			/*line tensor.go:282:40000*/ for threadY := range 1 {
+				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:285:40000*/ quernRow3TensorF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:4654:1*/
 			}
 		}
-		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
-			/*line tensor.go:244:30000*/ if r.Halted() {
-				/*line tensor.go:235*/ r.Halt()
+		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:289:40000*/ if r.Halted() {
+				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:4659:1*/
 			}
-			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:3878:1*/
-			}
-			/*line tensor.go:240:30000*/ next = step + 3 - 1
-			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
-			/*line tensor.go:242:30000*/ start3 := next * 8
-			/*line tensor.go:243:30000*/ for threadZ := range 1 {
-				/*line tensor.go:244:30000*/ for threadY := range 1 {
-					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:247:30000*/ quernRow4TensorF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:3887:1*/
+			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
+			/*line tensor.go:291:40000*/ kk = 0
+			/*line tensor.go:292:40000*/ for threadZ := range 1 {
+				/*line tensor.go:293:40000*/ for threadY := range 1 {
+					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:296:40000*/ quernRow4TensorF16Wide(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:4667:1*/
 				}
 			}
-			/*line tensor.go:244:30000*/ if step >= 0 {
-				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
-				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
-				/*line tensor.go:245:30000*/ from = lines[t54:]
-				/*line tensor.go:249:30000*/ kk = 0
-				/*line tensor.go:250:30000*/ for threadZ := range 1 {
-					/*line tensor.go:251:30000*/ for threadY := range 1 {
-						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:253:30000*/ quernRow5TensorF16Wide(r, fas, first6, fbs) /*line quern_gen.go:3898:1*/
+			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
+				/*line tensor.go:300:40000*/ if r.Halted() {
+					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:4672:1*/
+				}
+				/*line tensor.go:294:40000*/ i7 = 0
+				/*line tensor.go:295:40000*/ start3 := kk * 2
+				/*line tensor.go:296:40000*/ for threadZ := range 1 {
+					/*line tensor.go:297:40000*/ for threadY := range 1 {
+						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:299:40000*/ quernRow5TensorF16Wide(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:4679:1*/
 					}
 				}
-				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
-					/*line tensor.go:257:30000*/ if r.Halted() {
-						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:3903:1*/
-					}
-					/*line tensor.go:250:30000*/ now = kk % 2
-					/*line tensor.go:251:30000*/ i3 = 0
-					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
-						/*line tensor.go:252:30000*/ t62 = from
-						/*line tensor.go:253:30000*/ start4 := i3 * 16
-						/*line tensor.go:254:30000*/ start5 := kk * 2
-						/*line tensor.go:255:30000*/ for threadZ := range 1 {
-							/*line tensor.go:256:30000*/ for threadY := range 1 {
-								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:259:30000*/ quernRow6TensorF16Wide(r, givens, first7, start4, start5, t62) /*line quern_gen.go:3915:1*/
-							}
-						}
-						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-						/*line tensor.go:263:30000*/ for threadZ := range 1 {
-							/*line tensor.go:264:30000*/ for threadY := range 1 {
-								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:267:30000*/ quernRow7TensorF16Wide(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:3923:1*/
-							}
+				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
+					/*line tensor.go:295:40000*/ t47 = tiles
+					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:297:40000*/ for threadZ := range 1 {
+						/*line tensor.go:298:40000*/ for threadY := range 1 {
+							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:301:40000*/ quernRow6TensorF16Wide(r, as, first10, givens, start4, t47) /*line quern_gen.go:4689:1*/
 						}
 					}
-					/*line tensor.go:254:30000*/ j = 0
-					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
-						/*line tensor.go:256:30000*/ if r.Halted() {
-							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:3930:1*/
-						}
-						/*line tensor.go:255:30000*/ t132 = now
-						/*line tensor.go:256:30000*/ t142 = 2 * j
-						/*line tensor.go:257:30000*/ t152 = now
-						/*line tensor.go:258:30000*/ t162 = 2*j + 1
-						/*line tensor.go:259:30000*/ t172 = from
-						/*line tensor.go:260:30000*/ start6 := j * 16
-						/*line tensor.go:261:30000*/ start7 := kk * 2
-						/*line tensor.go:262:30000*/ for threadZ := range 1 {
-							/*line tensor.go:263:30000*/ for threadY := range 1 {
-								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:266:30000*/ quernRow8TensorF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:3943:1*/
-							}
-						}
-						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-						/*line tensor.go:270:30000*/ for threadZ := range 1 {
-							/*line tensor.go:271:30000*/ for threadY := range 1 {
-								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:274:30000*/ quernRow9TensorF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:3951:1*/
-							}
+					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+					/*line tensor.go:305:40000*/ start5 := kk % 2
+					/*line tensor.go:306:40000*/ for threadZ := range 1 {
+						/*line tensor.go:307:40000*/ for threadY := range 1 {
+							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:310:40000*/ quernRow7TensorF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:4698:1*/
 						}
 					}
-					/*line tensor.go:257:30000*/ i4 = 0
-					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
-						/*line tensor.go:259:30000*/ if r.Halted() {
-							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:3958:1*/
+				}
+				/*line tensor.go:297:40000*/ j = 0
+				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
+					/*line tensor.go:298:40000*/ t11 = tiles
+					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
+					/*line tensor.go:300:40000*/ for threadZ := range 1 {
+						/*line tensor.go:301:40000*/ for threadY := range 1 {
+							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:304:40000*/ quernRow8TensorF16Wide(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:4710:1*/
 						}
-						/*line tensor.go:258:30000*/ j2 = 0
-						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow10TensorF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:3966:1*/
-								}
+					}
+					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+					/*line tensor.go:308:40000*/ start7 := kk % 2
+					/*line tensor.go:309:40000*/ for threadZ := range 1 {
+						/*line tensor.go:310:40000*/ for threadY := range 1 {
+							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:313:40000*/ quernRow9TensorF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:4719:1*/
+						}
+					}
+				}
+				/*line tensor.go:300:40000*/ i8 = 0
+				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
+					/*line tensor.go:302:40000*/ if r.Halted() {
+						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:4726:1*/
+					}
+					/*line tensor.go:301:40000*/ j2 = 0
+					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
+						/*line tensor.go:303:40000*/ start8 := kk % 2
+						/*line tensor.go:304:40000*/ start9 := j2 / 2
+						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
+						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
+						/*line tensor.go:307:40000*/ for threadZ := range 1 {
+							/*line tensor.go:308:40000*/ for threadY := range 1 {
+								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:311:40000*/ quernRow10TensorF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:4738:1*/
 							}
-							/*line tensor.go:259:30000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow11TensorF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:3974:1*/
-								}
+						}
+						/*line tensor.go:303:40000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						/*line tensor.go:304:40000*/ for threadZ := range 1 {
+							/*line tensor.go:305:40000*/ for threadY := range 1 {
+								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:308:40000*/ quernRow11TensorF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:4746:1*/
 							}
 						}
 					}
 				}
 			}
 		}
-		/*line tensor.go:272*/ for threadZ := range 1 {
-			/*line tensor.go:273:30000*/ for threadY := range 1 {
-				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:276:30000*/ quernRow12TensorF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:3986:1*/
+		/*line tensor.go:315*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first16 := (threadZ*1 + threadY) * 256
+				quernRow12TensorF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
 			}
 		}
-	}
+	} /*line quern_gen.go:4760:1*/
 }
 
 //go:noinline
@@ -3995,11 +4766,11 @@ func quernRow1TensorF16Wide(r *host.Run, rows []int, first int, columns []int, t
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:185:30000*/ row2 := row
-		/*line tensor.go:186:30000*/ column2 := column
-		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
-		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:4002:1*/
+		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:194:40000*/ row2 := row
+		/*line tensor.go:195:40000*/ column2 := column
+		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:4773:1*/
 	}
 }
 
@@ -4013,143 +4784,212 @@ func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []int
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:50:30000
-		*x = result0 /*line quern_gen.go:4018:1*/
+		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:52:40000
+		*x = result0 /*line quern_gen.go:4789:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		countRow[threadX] = count
-	} /*line quern_gen.go:4035:1*/
-}
-
-//go:noinline
-func quernRow4TensorF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.Float16, start3 int, elements int, stepA int, lda int, a []kernel.Float16, t43 int, stepB int, ldb int, b []kernel.Float16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-		/*line tensor.go:240:30000*/ if next < count {
-			/*line tensor.go:203:30000*/ t12 := start2
-			/*line tensor.go:203:30000*/ to := lines[t12:]
-			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
-			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
-				/*line tensor.go:207:30000*/ if r.Halted() {
-					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:4054:1*/
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
+		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
+		/*line tensor.go:220:40000*/ rowA := t32
+		/*line tensor.go:221:40000*/ rowB := t42
+		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:224:40000*/ if rest2 > 0 {
+			/*line tensor.go:225:40000*/ first5 = 1
+			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
+			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
+				/*line tensor.go:229:40000*/ if r.Halted() {
+					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:4823:1*/
 				}
-				/*line tensor.go:207:30000*/ l := at + i*32
-				/*line tensor.go:208:30000*/ t22 := to
-				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
-				/*line tensor.go:208:30000*/ _ = t22[t32]
-				/*line tensor.go:208:30000*/ place := &t22[t32]
-				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
-				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
-					/*line tensor.go:52:30000*/ t13 := place
-					/*line tensor.go:53:30000*/ t23 := at2
-					/*line tensor.go:52:30000*/ t33 := a[t23:]
-//line tensor.go:52:30000
-					*t13 = *(*[8]kernel.Float16)(t33)
-//line tensor.go:53:30000
-				} else {
-					/*line tensor.go:212:30000*/ n2 := 0
-					/*line tensor.go:213:30000*/ if x.row+l < x.m {
-						/*line tensor.go:214*/ n2 = x.end - k2
-					}
-					n3 := n2
-					/*line tensor.go:54:30000*/ t14 := place
-					/*line tensor.go:54:30000*/ t24 := t14[:]
-					/*line tensor.go:55:30000*/ t42 := at2
-					/*line tensor.go:56:30000*/ t5 := n3
-					/*line tensor.go:54:30000*/ partOf[kernel.Float16](t24, a, t42, t5) /*line quern_gen.go:4079:1*/
-				}
+				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
+				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:56:40000*/ t23 := to
+				/*line tensor.go:56:40000*/ _ = tiles2[t23]
+				/*line tensor.go:56:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:57:40000*/ t5 := at
+				/*line tensor.go:58:40000*/ t6 := n2
+				/*line tensor.go:56:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4832:1*/
 			}
-			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
-				if r.Halted() {
-					/*line tensor.go:219*/ r.Halt()
+			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				/*line tensor.go:233:40000*/ if r.Halted() {
+					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:4836:1*/
 				}
-				/*line tensor.go:220*/ l2 := at + i2*32
-				t52 := to
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-				/*line tensor.go:221*/ _ = t52[t6]
-				/*line tensor.go:221*/ place2 := &t52[t6]
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-				if x.column+l2 < x.n && k2+elements <= x.end {
-					/*line tensor.go:53:30000*/ t15 := place2
-					/*line tensor.go:54:30000*/ t25 := at3
-					/*line tensor.go:53:30000*/ t34 := b[t25:]
-//line tensor.go:53:30000
-					*t15 = *(*[8]kernel.Float16)(t34)
-//line tensor.go:54:30000
-				} else {
-					/*line tensor.go:225*/ n4 := 0
-					if x.column+l2 < x.n {
-						n4 = x.end - k2
-					}
-					n5 := n4
-					/*line tensor.go:55:30000*/ t16 := place2
-					/*line tensor.go:55:30000*/ t26 := t16[:]
-					/*line tensor.go:56:30000*/ t44 := at3
-					/*line tensor.go:57:30000*/ t53 := n5
-					/*line tensor.go:55:30000*/ partOf[kernel.Float16](t26, b, t44, t53) /*line quern_gen.go:4109:1*/
-				}
+				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
+				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:57:40000*/ t24 := to2
+				/*line tensor.go:57:40000*/ _ = tiles2[t24]
+				/*line tensor.go:57:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:58:40000*/ t52 := at2
+				/*line tensor.go:59:40000*/ t62 := n2
+				/*line tensor.go:57:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4845:1*/
 			}
 		}
+		/*line tensor.go:236:40000*/ t8 := l
+		/*line tensor.go:237:40000*/ t9 := first5
+		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:239:40000*/ l2 := t8
+		/*line tensor.go:240*/ first6 := t9
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+		/*line tensor.go:270:40000*/ first7 := first6
+		/*line tensor.go:271:40000*/ count2 := count
+		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:272:40000*/ l4 := l3
+				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
+				/*line tensor.go:243*/ t13 := size5 / across2
+				for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+						to4 := to3 + i3*across2*8
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+						/*line tensor.go:54:40000*/ t25 := to4
+						/*line tensor.go:54:40000*/ _ = tiles2[t25]
+						/*line tensor.go:55:40000*/ t35 := at3
+						/*line tensor.go:54:40000*/ t43 := a[t35:]
+						/*line tensor.go:54:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4871:1*/
+					}
+				}
+				/*line tensor.go:248*/ t26 := size6 / across2
+				for i4 := 0; i4 < t26; i4++ {
+					if r.Halted() {
+						/*line tensor.go:248*/ r.Halt()
+					}
+					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+						to5 := to3 + (rows3+i4*across2)*8
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+						/*line tensor.go:55:40000*/ t27 := to5
+						/*line tensor.go:55:40000*/ _ = tiles2[t27]
+						/*line tensor.go:56:40000*/ t36 := at4
+						/*line tensor.go:55:40000*/ t44 := b[t36:]
+						/*line tensor.go:55:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4886:1*/
+					}
+				}
+				/*line tensor.go:253*/ l4.a += size7
+				l4.b += size7
+			}
+		}
+//line tensor.go:277:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:280:40000*/ t37 := count2
+		/*line tensor.go:281:40000*/ countRow[threadX] = count2
+		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4897:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.Float16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first6:])
-	for threadX := range 256 {
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-//line tensor.go:247:30000
-		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.Float16]{} /*line quern_gen.go:4126:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorF16Wide(r *host.Run, givens []*[8]kernel.Float16, first7 int, start4 int, start5 int, t62 [][8]kernel.Float16) {
-	givenRow := (*[256]*[8]kernel.Float16)(givens[first7:])
+func quernRow4TensorF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, size11 int, columns4 int, ldb int, b []kernel.Float16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-		/*line tensor.go:252:30000*/ _ = t62[t7]
-		/*line tensor.go:252:30000*/ given := &t62[t7]
-		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:4142:1*/
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:283:40000*/ if step+2 < count2 {
+			/*line tensor.go:284:40000*/ l5 := l3
+			/*line tensor.go:285:40000*/ step3 := step + 2
+			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
+			/*line tensor.go:243*/ t14 := size10 / across3
+			for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+					to7 := to6 + i5*across3*8
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+					/*line tensor.go:54:40000*/ t28 := to7
+					/*line tensor.go:54:40000*/ _ = tiles2[t28]
+					/*line tensor.go:55:40000*/ t38 := at5
+					/*line tensor.go:54:40000*/ t45 := a[t38:]
+					/*line tensor.go:54:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4926:1*/
+				}
+			}
+			/*line tensor.go:248*/ t29 := size11 / across3
+			for i6 := 0; i6 < t29; i6++ {
+				if r.Halted() {
+					/*line tensor.go:248*/ r.Halt()
+				}
+				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+					to8 := to6 + (rows4+i6*across3)*8
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+					/*line tensor.go:55:40000*/ t210 := to8
+					/*line tensor.go:55:40000*/ _ = tiles2[t210]
+					/*line tensor.go:56:40000*/ t39 := at6
+					/*line tensor.go:55:40000*/ t46 := b[t39:]
+					/*line tensor.go:55:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4941:1*/
+				}
+			}
+			/*line tensor.go:253*/ l5.a += size7
+			l5.b += size7
+		}
+//line tensor.go:289:40000
+		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
+//line tensor.go:290:40000
+		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4950:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+func quernRow5TensorF16Wide(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:294:40000*/ aRow[threadX] = a2
+		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4968:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorF16Wide(r *host.Run, as []int, first10 int, givens []*[8]kernel.Float16, start4 int, t47 [][8]kernel.Float16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.Float16)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:295:40000*/ t53 := a2 + start4
+		/*line tensor.go:295:40000*/ _ = t47[t53]
+		/*line tensor.go:295:40000*/ given := &t47[t53]
+		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:4982:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -4157,81 +4997,75 @@ func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4160:1*/
+		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:5000:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first9 int, givens2 []*[8]kernel.Float16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.Float16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first9:])
+func quernRow8TensorF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.Float16, start6 int, t11 [][8]kernel.Float16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
-		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
-		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-		/*line tensor.go:255:30000*/ _ = t172[t18]
-		/*line tensor.go:255:30000*/ given2 := &t172[t18]
-		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4180:1*/
+		b2 := bRow[threadX]
+		/*line tensor.go:298:40000*/ t122 := b2 + start6
+		/*line tensor.go:298:40000*/ _ = t11[t122]
+		/*line tensor.go:298:40000*/ given2 := &t11[t122]
+		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5014:1*/
 	}
 }
 
 //go:noinline
-func quernRow9TensorF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.Float16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+func quernRow9TensorF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.Float16]{word5, word6}
-		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.Float16]{word7, word8} /*line quern_gen.go:4199:1*/
+		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8} /*line quern_gen.go:5032:1*/
 	}
 }
 
 //go:noinline
-func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][8]kernel.MatrixB[kernel.Float16], t24s []kernel.MatrixA[kernel.Float16], t25s []kernel.MatrixB[kernel.Float16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.Float16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.Float16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.Float16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixA[kernel.Float16], t19s []kernel.MatrixB[kernel.Float16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2] /*line quern_gen.go:4224:1*/
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
+//line tensor.go:303:40000
+		*t18 = fa[start8][i8]
+//line tensor.go:303:40000
+		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
+//line tensor.go:303:40000
+		*t20 = sum[i8][j2] /*line quern_gen.go:5058:1*/
 	}
 }
 
 //go:noinline
-func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -4239,45 +5073,87 @@ func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:4242:1*/
+		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5076:1*/
 	}
 }
 
 //go:noinline
-func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
-			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
-				/*line tensor.go:270:30000*/ if r.Halted() {
-					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:4261:1*/
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:310:40000*/ t252 := x.row + t15
+		/*line tensor.go:311:40000*/ t262 := x.column + t211
+		/*line tensor.go:312:40000*/ row3 := t252
+		/*line tensor.go:313:40000*/ column3 := t262
+		/*line tensor.go:314:40000*/ switch {
+//line tensor.go:315
+		default:
+			/*line tensor.go:311:40000*/ if result {
+				/*line tensor.go:312:40000*/ column3 += result03
+				/*line tensor.go:313:40000*/ columns5 := x.n - column3
+				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
+						t282 := 2 * half
+						result04 := threadX&31>>2 + t282>>1<<3
+						row4 := row3 + i9*16 + result04
+						if row4 < x.m {
+							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							for j3 := 0; j3 < t30; j3++ {
+								if r.Halted() {
+									/*line tensor.go:318*/ r.Halt()
+								}
+								/*line tensor.go:319*/ if j3*8 < columns5 {
+									pair2 := pair + j3*4
+									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:61:40000*/ t212 := 2 * pair2
+									/*line tensor.go:61:40000*/ _ = c[t212]
+									/*line tensor.go:62:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:61:40000*/ _ = c[t48]
+									/*line tensor.go:62:40000*/ t54 := alpha * v
+									/*line tensor.go:63:40000*/ t63 := alpha * w
+									/*line tensor.go:61:40000*/ c[t212] = t54
+									/*line tensor.go:61:40000*/ c[t48] = t63 /*line quern_gen.go:5125:1*/
+								}
+							}
+						}
+					}
 				}
-				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
-					/*line tensor.go:271:30000*/ t322 := e
-					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
-					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
-					/*line tensor.go:274:30000*/ t342 := e
-					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
-					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
-					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
-					/*line tensor.go:57:30000*/ t19 := *x
-					/*line tensor.go:58:30000*/ t28 := row3
-					/*line tensor.go:59:30000*/ t36 := column3
-					/*line tensor.go:60:30000*/ t46 := v
-					/*line tensor.go:57:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4275:1*/
-				}
+				/*line tensor.go:67:40000*/ break /*line quern_gen.go:5131:1*/
 			}
-			/*line tensor.go:275:30000*/ sum[0] = sum[1]
-			/*line tensor.go:276:30000*/ sum[1] = sum[2]
-			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:4280:1*/
+			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:330*/ r.Halt()
+					}
+					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
+						/*line tensor.go:332:40000*/ t322 := e
+						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:335:40000*/ t342 := e
+						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+						/*line tensor.go:59:40000*/ t16 := *x
+						/*line tensor.go:60:40000*/ t213 := row5
+						/*line tensor.go:61:40000*/ t310 := column4
+						/*line tensor.go:62:40000*/ t49 := v2
+						/*line tensor.go:59:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5150:1*/
+					}
+				}
+				/*line tensor.go:336:40000*/ sum[0] = sum[1]
+				/*line tensor.go:337:40000*/ sum[1] = sum[2]
+				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:5155:1*/
+			}
 		}
 	}
 }
@@ -4311,216 +5187,224 @@ func quernHostTensorBF16(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.BFloat16
-	lines2 := host.Shared[[6144][8]kernel.BFloat16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.BFloat16
+	tiles2 := host.Shared[[6144][8]kernel.BFloat16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.BFloat16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.BFloat16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.BFloat16
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.BFloat16
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.BFloat16
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.BFloat16
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
-		/*line tensor.go:184:30000*/ parts = t3
-		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:184:30000*/ t4 = blockX % size2
-		/*line tensor.go:185:30000*/ for threadZ := range 1 {
-			/*line tensor.go:186:30000*/ for threadY := range 1 {
-				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:189:30000*/ quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4383:1*/
+		/*line tensor.go:192*/ t3 = max(size/size2, 1)
+		/*line tensor.go:193:40000*/ parts = t3
+		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:193:40000*/ t4 = blockX % size3
+		/*line tensor.go:194:40000*/ for threadZ := range 1 {
+			/*line tensor.go:195:40000*/ for threadY := range 1 {
+				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:198:40000*/ quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5279:1*/
 			}
 		}
-		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:185:30000*/ rest = blockX / size2
-		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:186:30000*/ first2 = rest % parts * part
-		/*line tensor.go:187:30000*/ start := min(first2+part, k)
-		/*line tensor.go:188:30000*/ for threadZ := range 1 {
-			/*line tensor.go:189:30000*/ for threadY := range 1 {
-				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:192:30000*/ quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4395:1*/
+		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:194:40000*/ rest = blockX / size3
+		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:197:40000*/ for threadZ := range 1 {
+			/*line tensor.go:198:40000*/ for threadY := range 1 {
+				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:201:40000*/ quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5291:1*/
 			}
 		}
-		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:67:30000*/ lines = lines2[:]
-		/*line tensor.go:235*/ step = -2
-		for threadZ := range 1 {
-			/*line tensor.go:237:30000*/ for threadY := range 1 {
-				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:240:30000*/ quernRow3TensorBF16(r, xs, first4, counts, sums, size3) /*line quern_gen.go:4405:1*/
+		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:70*/ tiles = tiles2[:]
+		/*line tensor.go:280:40000*/ step = 0
+		/*line tensor.go:281:40000*/ for threadZ := range 1 {
+			/*line tensor.go:282:40000*/ for threadY := range 1 {
+				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:285:40000*/ quernRow3TensorBF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:5301:1*/
 			}
 		}
-		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
-			/*line tensor.go:244:30000*/ if r.Halted() {
-				/*line tensor.go:235*/ r.Halt()
+		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:289:40000*/ if r.Halted() {
+				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:5306:1*/
 			}
-			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:4412:1*/
-			}
-			/*line tensor.go:240:30000*/ next = step + 3 - 1
-			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
-			/*line tensor.go:242:30000*/ start3 := next * 8
-			/*line tensor.go:243:30000*/ for threadZ := range 1 {
-				/*line tensor.go:244:30000*/ for threadY := range 1 {
-					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:247:30000*/ quernRow4TensorBF16(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:4421:1*/
+			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
+			/*line tensor.go:291:40000*/ kk = 0
+			/*line tensor.go:292:40000*/ for threadZ := range 1 {
+				/*line tensor.go:293:40000*/ for threadY := range 1 {
+					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:296:40000*/ quernRow4TensorBF16(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:5314:1*/
 				}
 			}
-			/*line tensor.go:244:30000*/ if step >= 0 {
-				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
-				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
-				/*line tensor.go:245:30000*/ from = lines[t54:]
-				/*line tensor.go:249:30000*/ kk = 0
-				/*line tensor.go:250:30000*/ for threadZ := range 1 {
-					/*line tensor.go:251:30000*/ for threadY := range 1 {
-						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:253:30000*/ quernRow5TensorBF16(r, fas, first6, fbs) /*line quern_gen.go:4432:1*/
+			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
+				/*line tensor.go:300:40000*/ if r.Halted() {
+					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:5319:1*/
+				}
+				/*line tensor.go:294:40000*/ i7 = 0
+				/*line tensor.go:295:40000*/ start3 := kk * 2
+				/*line tensor.go:296:40000*/ for threadZ := range 1 {
+					/*line tensor.go:297:40000*/ for threadY := range 1 {
+						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:299:40000*/ quernRow5TensorBF16(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:5326:1*/
 					}
 				}
-				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
-					/*line tensor.go:257:30000*/ if r.Halted() {
-						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:4437:1*/
-					}
-					/*line tensor.go:250:30000*/ now = kk % 2
-					/*line tensor.go:251:30000*/ i3 = 0
-					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
-						/*line tensor.go:252:30000*/ t62 = from
-						/*line tensor.go:253:30000*/ start4 := i3 * 16
-						/*line tensor.go:254:30000*/ start5 := kk * 2
-						/*line tensor.go:255:30000*/ for threadZ := range 1 {
-							/*line tensor.go:256:30000*/ for threadY := range 1 {
-								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:259:30000*/ quernRow6TensorBF16(r, givens, first7, start4, start5, t62) /*line quern_gen.go:4449:1*/
-							}
-						}
-						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-						/*line tensor.go:263:30000*/ for threadZ := range 1 {
-							/*line tensor.go:264:30000*/ for threadY := range 1 {
-								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:267:30000*/ quernRow7TensorBF16(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:4457:1*/
-							}
+				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
+					/*line tensor.go:295:40000*/ t47 = tiles
+					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:297:40000*/ for threadZ := range 1 {
+						/*line tensor.go:298:40000*/ for threadY := range 1 {
+							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:301:40000*/ quernRow6TensorBF16(r, as, first10, givens, start4, t47) /*line quern_gen.go:5336:1*/
 						}
 					}
-					/*line tensor.go:254:30000*/ j = 0
-					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
-						/*line tensor.go:256:30000*/ if r.Halted() {
-							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:4464:1*/
-						}
-						/*line tensor.go:255:30000*/ t132 = now
-						/*line tensor.go:256:30000*/ t142 = 2 * j
-						/*line tensor.go:257:30000*/ t152 = now
-						/*line tensor.go:258:30000*/ t162 = 2*j + 1
-						/*line tensor.go:259:30000*/ t172 = from
-						/*line tensor.go:260:30000*/ start6 := j * 16
-						/*line tensor.go:261:30000*/ start7 := kk * 2
-						/*line tensor.go:262:30000*/ for threadZ := range 1 {
-							/*line tensor.go:263:30000*/ for threadY := range 1 {
-								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:266:30000*/ quernRow8TensorBF16(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:4477:1*/
-							}
-						}
-						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-						/*line tensor.go:270:30000*/ for threadZ := range 1 {
-							/*line tensor.go:271:30000*/ for threadY := range 1 {
-								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:274:30000*/ quernRow9TensorBF16(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:4485:1*/
-							}
+					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+					/*line tensor.go:305:40000*/ start5 := kk % 2
+					/*line tensor.go:306:40000*/ for threadZ := range 1 {
+						/*line tensor.go:307:40000*/ for threadY := range 1 {
+							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:310:40000*/ quernRow7TensorBF16(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:5345:1*/
 						}
 					}
-					/*line tensor.go:257:30000*/ i4 = 0
-					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
-						/*line tensor.go:259:30000*/ if r.Halted() {
-							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:4492:1*/
+				}
+				/*line tensor.go:297:40000*/ j = 0
+				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
+					/*line tensor.go:298:40000*/ t11 = tiles
+					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
+					/*line tensor.go:300:40000*/ for threadZ := range 1 {
+						/*line tensor.go:301:40000*/ for threadY := range 1 {
+							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:304:40000*/ quernRow8TensorBF16(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:5357:1*/
 						}
-						/*line tensor.go:258:30000*/ j2 = 0
-						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow10TensorBF16(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:4500:1*/
-								}
+					}
+					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+					/*line tensor.go:308:40000*/ start7 := kk % 2
+					/*line tensor.go:309:40000*/ for threadZ := range 1 {
+						/*line tensor.go:310:40000*/ for threadY := range 1 {
+							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:313:40000*/ quernRow9TensorBF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:5366:1*/
+						}
+					}
+				}
+				/*line tensor.go:300:40000*/ i8 = 0
+				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
+					/*line tensor.go:302:40000*/ if r.Halted() {
+						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:5373:1*/
+					}
+					/*line tensor.go:301:40000*/ j2 = 0
+					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
+						/*line tensor.go:303:40000*/ start8 := kk % 2
+						/*line tensor.go:304:40000*/ start9 := j2 / 2
+						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
+						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
+						/*line tensor.go:307:40000*/ for threadZ := range 1 {
+							/*line tensor.go:308:40000*/ for threadY := range 1 {
+								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:311:40000*/ quernRow10TensorBF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:5385:1*/
 							}
-							/*line tensor.go:259:30000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow11TensorBF16(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:4508:1*/
-								}
+						}
+						/*line tensor.go:303:40000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						/*line tensor.go:304:40000*/ for threadZ := range 1 {
+							/*line tensor.go:305:40000*/ for threadY := range 1 {
+								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:308:40000*/ quernRow11TensorBF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:5393:1*/
 							}
 						}
 					}
 				}
 			}
 		}
-		/*line tensor.go:272*/ for threadZ := range 1 {
-			/*line tensor.go:273:30000*/ for threadY := range 1 {
-				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:276:30000*/ quernRow12TensorBF16(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4520:1*/
+		/*line tensor.go:315*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first16 := (threadZ*1 + threadY) * 256
+				quernRow12TensorBF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
 			}
 		}
-	}
+	} /*line quern_gen.go:5407:1*/
 }
 
 //go:noinline
@@ -4529,11 +5413,11 @@ func quernRow1TensorBF16(r *host.Run, rows []int, first int, columns []int, t4 i
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:185:30000*/ row2 := row
-		/*line tensor.go:186:30000*/ column2 := column
-		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
-		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:4536:1*/
+		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:194:40000*/ row2 := row
+		/*line tensor.go:195:40000*/ column2 := column
+		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:5420:1*/
 	}
 }
 
@@ -4547,142 +5431,212 @@ func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows []int, c
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:66:30000
-		*x = result0 /*line quern_gen.go:4552:1*/
-	}
-}
-
-//go:noinline
-func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		countRow[threadX] = count
-	} /*line quern_gen.go:4569:1*/
-}
-
-//go:noinline
-func quernRow4TensorBF16(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.BFloat16, start3 int, elements int, stepA int, lda int, a []kernel.BFloat16, t43 int, stepB int, ldb int, b []kernel.BFloat16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-		/*line tensor.go:240:30000*/ if next < count {
-			/*line tensor.go:203:30000*/ t12 := start2
-			/*line tensor.go:203:30000*/ to := lines[t12:]
-			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
-			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
-				/*line tensor.go:207:30000*/ if r.Halted() {
-					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:4588:1*/
-				}
-				/*line tensor.go:207:30000*/ l := at + i*32
-				/*line tensor.go:208:30000*/ t22 := to
-				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
-				/*line tensor.go:208:30000*/ _ = t22[t32]
-				/*line tensor.go:208:30000*/ place := &t22[t32]
-				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
-				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
-					/*line tensor.go:68*/ t13 := place
-					t23 := at2
-					/*line tensor.go:68*/ t33 := a[t23:]
-//line tensor.go:68
-					*t13 = *(*[8]kernel.BFloat16)(t33)
-				} else {
-					/*line tensor.go:212:30000*/ n2 := 0
-					/*line tensor.go:213:30000*/ if x.row+l < x.m {
-						/*line tensor.go:214*/ n2 = x.end - k2
-					}
-					n3 := n2
-					/*line tensor.go:70:30000*/ t14 := place
-					/*line tensor.go:70:30000*/ t24 := t14[:]
-					/*line tensor.go:71:30000*/ t42 := at2
-					/*line tensor.go:72:30000*/ t5 := n3
-					/*line tensor.go:70:30000*/ partOf[kernel.BFloat16](t24, a, t42, t5) /*line quern_gen.go:4612:1*/
-				}
-			}
-			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
-				if r.Halted() {
-					/*line tensor.go:219*/ r.Halt()
-				}
-				/*line tensor.go:220*/ l2 := at + i2*32
-				t52 := to
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-				/*line tensor.go:221*/ _ = t52[t6]
-				/*line tensor.go:221*/ place2 := &t52[t6]
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-				if x.column+l2 < x.n && k2+elements <= x.end {
-					/*line tensor.go:69*/ t15 := place2
-					/*line tensor.go:70:30000*/ t25 := at3
-					/*line tensor.go:69*/ t34 := b[t25:]
+		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:69
-					*t15 = *(*[8]kernel.BFloat16)(t34)
-//line tensor.go:70:30000
-				} else {
-					/*line tensor.go:225*/ n4 := 0
-					if x.column+l2 < x.n {
-						n4 = x.end - k2
-					}
-					n5 := n4
-					/*line tensor.go:71:30000*/ t16 := place2
-					/*line tensor.go:71:30000*/ t26 := t16[:]
-					/*line tensor.go:72:30000*/ t44 := at3
-					/*line tensor.go:73:30000*/ t53 := n5
-					/*line tensor.go:71:30000*/ partOf[kernel.BFloat16](t26, b, t44, t53) /*line quern_gen.go:4642:1*/
+		*x = result0
+	} /*line quern_gen.go:5437:1*/
+}
+
+//go:noinline
+func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+	xRow := (*[256]tensorTile)(xs[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		l3 := &lRow[threadX]
+		sum := &sumRow[threadX]
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
+		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
+		/*line tensor.go:220:40000*/ rowA := t32
+		/*line tensor.go:221:40000*/ rowB := t42
+		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:224:40000*/ if rest2 > 0 {
+			/*line tensor.go:225:40000*/ first5 = 1
+			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
+			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
+				/*line tensor.go:229:40000*/ if r.Halted() {
+					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:5470:1*/
 				}
+				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
+				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:73:40000*/ t23 := to
+				/*line tensor.go:73:40000*/ _ = tiles2[t23]
+				/*line tensor.go:73:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:74:40000*/ t5 := at
+				/*line tensor.go:75:40000*/ t6 := n2
+				/*line tensor.go:73:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:5479:1*/
+			}
+			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				/*line tensor.go:233:40000*/ if r.Halted() {
+					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:5483:1*/
+				}
+				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
+				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:74:40000*/ t24 := to2
+				/*line tensor.go:74:40000*/ _ = tiles2[t24]
+				/*line tensor.go:74:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:75:40000*/ t52 := at2
+				/*line tensor.go:76:40000*/ t62 := n2
+				/*line tensor.go:74:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:5492:1*/
 			}
 		}
+		/*line tensor.go:236:40000*/ t8 := l
+		/*line tensor.go:237:40000*/ t9 := first5
+		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:239:40000*/ l2 := t8
+		/*line tensor.go:240*/ first6 := t9
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+		/*line tensor.go:270:40000*/ first7 := first6
+		/*line tensor.go:271:40000*/ count2 := count
+		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:272:40000*/ l4 := l3
+				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
+				/*line tensor.go:243*/ t13 := size5 / across2
+				for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+						to4 := to3 + i3*across2*8
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+						/*line tensor.go:71*/ t25 := to4
+						/*line tensor.go:71*/ _ = tiles2[t25]
+						/*line tensor.go:72:40000*/ t35 := at3
+						/*line tensor.go:71*/ t43 := a[t35:]
+						/*line tensor.go:71*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:5518:1*/
+					}
+				}
+				/*line tensor.go:248*/ t26 := size6 / across2
+				for i4 := 0; i4 < t26; i4++ {
+					if r.Halted() {
+						/*line tensor.go:248*/ r.Halt()
+					}
+					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+						to5 := to3 + (rows3+i4*across2)*8
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+						/*line tensor.go:72:40000*/ t27 := to5
+						/*line tensor.go:72:40000*/ _ = tiles2[t27]
+						/*line tensor.go:73:40000*/ t36 := at4
+						/*line tensor.go:72:40000*/ t44 := b[t36:]
+						/*line tensor.go:72:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:5533:1*/
+					}
+				}
+				/*line tensor.go:253*/ l4.a += size7
+				l4.b += size7
+			}
+		}
+//line tensor.go:277:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:280:40000*/ t37 := count2
+		/*line tensor.go:281:40000*/ countRow[threadX] = count2
+		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:5544:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
-	for threadX := range 256 {
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-//line tensor.go:247:30000
-		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{} /*line quern_gen.go:4659:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorBF16(r *host.Run, givens []*[8]kernel.BFloat16, first7 int, start4 int, start5 int, t62 [][8]kernel.BFloat16) {
-	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
+func quernRow4TensorBF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, size11 int, columns4 int, ldb int, b []kernel.BFloat16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-		/*line tensor.go:252:30000*/ _ = t62[t7]
-		/*line tensor.go:252:30000*/ given := &t62[t7]
-		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:4675:1*/
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:283:40000*/ if step+2 < count2 {
+			/*line tensor.go:284:40000*/ l5 := l3
+			/*line tensor.go:285:40000*/ step3 := step + 2
+			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
+			/*line tensor.go:243*/ t14 := size10 / across3
+			for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+					to7 := to6 + i5*across3*8
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+					/*line tensor.go:71*/ t28 := to7
+					/*line tensor.go:71*/ _ = tiles2[t28]
+					/*line tensor.go:72:40000*/ t38 := at5
+					/*line tensor.go:71*/ t45 := a[t38:]
+					/*line tensor.go:71*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:5573:1*/
+				}
+			}
+			/*line tensor.go:248*/ t29 := size11 / across3
+			for i6 := 0; i6 < t29; i6++ {
+				if r.Halted() {
+					/*line tensor.go:248*/ r.Halt()
+				}
+				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+					to8 := to6 + (rows4+i6*across3)*8
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+					/*line tensor.go:72:40000*/ t210 := to8
+					/*line tensor.go:72:40000*/ _ = tiles2[t210]
+					/*line tensor.go:73:40000*/ t39 := at6
+					/*line tensor.go:72:40000*/ t46 := b[t39:]
+					/*line tensor.go:72:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:5588:1*/
+				}
+			}
+			/*line tensor.go:253*/ l5.a += size7
+			l5.b += size7
+		}
+//line tensor.go:289:40000
+		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
+//line tensor.go:290:40000
+		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:5597:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+func quernRow5TensorBF16(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:294:40000*/ aRow[threadX] = a2
+		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:5615:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorBF16(r *host.Run, as []int, first10 int, givens []*[8]kernel.BFloat16, start4 int, t47 [][8]kernel.BFloat16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:295:40000*/ t53 := a2 + start4
+		/*line tensor.go:295:40000*/ _ = t47[t53]
+		/*line tensor.go:295:40000*/ given := &t47[t53]
+		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:5629:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -4690,81 +5644,75 @@ func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:4693:1*/
+		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:5647:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.BFloat16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
+func quernRow8TensorBF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.BFloat16, start6 int, t11 [][8]kernel.BFloat16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
-		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
-		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-		/*line tensor.go:255:30000*/ _ = t172[t18]
-		/*line tensor.go:255:30000*/ given2 := &t172[t18]
-		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4713:1*/
+		b2 := bRow[threadX]
+		/*line tensor.go:298:40000*/ t122 := b2 + start6
+		/*line tensor.go:298:40000*/ _ = t11[t122]
+		/*line tensor.go:298:40000*/ given2 := &t11[t122]
+		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5661:1*/
 	}
 }
 
 //go:noinline
-func quernRow9TensorBF16(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+func quernRow9TensorBF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8} /*line quern_gen.go:4732:1*/
+		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8} /*line quern_gen.go:5679:1*/
 	}
 }
 
 //go:noinline
-func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], t18s []kernel.MatrixA[kernel.BFloat16], t19s []kernel.MatrixB[kernel.BFloat16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2] /*line quern_gen.go:4757:1*/
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
+//line tensor.go:303:40000
+		*t18 = fa[start8][i8]
+//line tensor.go:303:40000
+		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
+//line tensor.go:303:40000
+		*t20 = sum[i8][j2] /*line quern_gen.go:5705:1*/
 	}
 }
 
 //go:noinline
-func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -4772,45 +5720,87 @@ func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:4775:1*/
+		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5723:1*/
 	}
 }
 
 //go:noinline
-func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
-			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
-				/*line tensor.go:270:30000*/ if r.Halted() {
-					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:4794:1*/
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:310:40000*/ t252 := x.row + t15
+		/*line tensor.go:311:40000*/ t262 := x.column + t211
+		/*line tensor.go:312:40000*/ row3 := t252
+		/*line tensor.go:313:40000*/ column3 := t262
+		/*line tensor.go:314:40000*/ switch {
+//line tensor.go:315
+		default:
+			/*line tensor.go:311:40000*/ if result {
+				/*line tensor.go:312:40000*/ column3 += result03
+				/*line tensor.go:313:40000*/ columns5 := x.n - column3
+				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
+						t282 := 2 * half
+						result04 := threadX&31>>2 + t282>>1<<3
+						row4 := row3 + i9*16 + result04
+						if row4 < x.m {
+							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							for j3 := 0; j3 < t30; j3++ {
+								if r.Halted() {
+									/*line tensor.go:318*/ r.Halt()
+								}
+								/*line tensor.go:319*/ if j3*8 < columns5 {
+									pair2 := pair + j3*4
+									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:78:40000*/ t212 := 2 * pair2
+									/*line tensor.go:78:40000*/ _ = c[t212]
+									/*line tensor.go:79:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:78:40000*/ _ = c[t48]
+									/*line tensor.go:79:40000*/ t54 := alpha * v
+									/*line tensor.go:80:40000*/ t63 := alpha * w
+									/*line tensor.go:78:40000*/ c[t212] = t54
+									/*line tensor.go:78:40000*/ c[t48] = t63 /*line quern_gen.go:5772:1*/
+								}
+							}
+						}
+					}
 				}
-				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
-					/*line tensor.go:271:30000*/ t322 := e
-					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
-					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
-					/*line tensor.go:274:30000*/ t342 := e
-					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
-					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
-					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
-					/*line tensor.go:73:30000*/ t19 := *x
-					/*line tensor.go:74:30000*/ t28 := row3
-					/*line tensor.go:75:30000*/ t36 := column3
-					/*line tensor.go:76:30000*/ t46 := v
-					/*line tensor.go:73:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4808:1*/
-				}
+				/*line tensor.go:84:40000*/ break /*line quern_gen.go:5778:1*/
 			}
-			/*line tensor.go:275:30000*/ sum[0] = sum[1]
-			/*line tensor.go:276:30000*/ sum[1] = sum[2]
-			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:4813:1*/
+			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:330*/ r.Halt()
+					}
+					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
+						/*line tensor.go:332:40000*/ t322 := e
+						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:335:40000*/ t342 := e
+						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+						/*line tensor.go:76:40000*/ t16 := *x
+						/*line tensor.go:77:40000*/ t213 := row5
+						/*line tensor.go:78:40000*/ t310 := column4
+						/*line tensor.go:79:40000*/ t49 := v2
+						/*line tensor.go:76:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5797:1*/
+					}
+				}
+				/*line tensor.go:336:40000*/ sum[0] = sum[1]
+				/*line tensor.go:337:40000*/ sum[1] = sum[2]
+				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:5802:1*/
+			}
 		}
 	}
 }
@@ -4844,216 +5834,224 @@ func quernHostTensorBF16Wide(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*8 - 1
+	size2 := part * 8
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 256 - 1) / 256
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][8]kernel.BFloat16
-	lines2 := host.Shared[[9216][8]kernel.BFloat16](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][8]kernel.BFloat16
+	tiles2 := host.Shared[[9216][8]kernel.BFloat16](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 8
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 2
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][8]kernel.BFloat16
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.BFloat16]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][8]kernel.BFloat16
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][8]kernel.BFloat16
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][8]kernel.BFloat16
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][8]kernel.BFloat16
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
-		/*line tensor.go:184:30000*/ parts = t3
-		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:184:30000*/ t4 = blockX % size2
-		/*line tensor.go:185:30000*/ for threadZ := range 1 {
-			/*line tensor.go:186:30000*/ for threadY := range 1 {
-				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:189:30000*/ quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4916:1*/
+		/*line tensor.go:192*/ t3 = max(size/size2, 1)
+		/*line tensor.go:193:40000*/ parts = t3
+		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:193:40000*/ t4 = blockX % size3
+		/*line tensor.go:194:40000*/ for threadZ := range 1 {
+			/*line tensor.go:195:40000*/ for threadY := range 1 {
+				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:198:40000*/ quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5926:1*/
 			}
 		}
-		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:185:30000*/ rest = blockX / size2
-		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:186:30000*/ first2 = rest % parts * part
-		/*line tensor.go:187:30000*/ start := min(first2+part, k)
-		/*line tensor.go:188:30000*/ for threadZ := range 1 {
-			/*line tensor.go:189:30000*/ for threadY := range 1 {
-				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:192:30000*/ quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4928:1*/
+		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:194:40000*/ rest = blockX / size3
+		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:197:40000*/ for threadZ := range 1 {
+			/*line tensor.go:198:40000*/ for threadY := range 1 {
+				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:201:40000*/ quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5938:1*/
 			}
 		}
-		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:83:30000*/ lines = lines2[:]
-		/*line tensor.go:235*/ step = -2
-		for threadZ := range 1 {
-			/*line tensor.go:237:30000*/ for threadY := range 1 {
-				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:240:30000*/ quernRow3TensorBF16Wide(r, xs, first4, counts, sums, size3) /*line quern_gen.go:4938:1*/
+		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:87:40000*/ tiles = tiles2[:]
+		/*line tensor.go:280:40000*/ step = 0
+		/*line tensor.go:281:40000*/ for threadZ := range 1 {
+			/*line tensor.go:282:40000*/ for threadY := range 1 {
+				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:285:40000*/ quernRow3TensorBF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:5948:1*/
 			}
 		}
-		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
-			/*line tensor.go:244:30000*/ if r.Halted() {
-				/*line tensor.go:235*/ r.Halt()
+		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:289:40000*/ if r.Halted() {
+				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:5953:1*/
 			}
-			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:4945:1*/
-			}
-			/*line tensor.go:240:30000*/ next = step + 3 - 1
-			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
-			/*line tensor.go:242:30000*/ start3 := next * 8
-			/*line tensor.go:243:30000*/ for threadZ := range 1 {
-				/*line tensor.go:244:30000*/ for threadY := range 1 {
-					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:247:30000*/ quernRow4TensorBF16Wide(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:4954:1*/
+			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
+			/*line tensor.go:291:40000*/ kk = 0
+			/*line tensor.go:292:40000*/ for threadZ := range 1 {
+				/*line tensor.go:293:40000*/ for threadY := range 1 {
+					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:296:40000*/ quernRow4TensorBF16Wide(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:5961:1*/
 				}
 			}
-			/*line tensor.go:244:30000*/ if step >= 0 {
-				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
-				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
-				/*line tensor.go:245:30000*/ from = lines[t54:]
-				/*line tensor.go:249:30000*/ kk = 0
-				/*line tensor.go:250:30000*/ for threadZ := range 1 {
-					/*line tensor.go:251:30000*/ for threadY := range 1 {
-						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:253:30000*/ quernRow5TensorBF16Wide(r, fas, first6, fbs) /*line quern_gen.go:4965:1*/
+			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
+				/*line tensor.go:300:40000*/ if r.Halted() {
+					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:5966:1*/
+				}
+				/*line tensor.go:294:40000*/ i7 = 0
+				/*line tensor.go:295:40000*/ start3 := kk * 2
+				/*line tensor.go:296:40000*/ for threadZ := range 1 {
+					/*line tensor.go:297:40000*/ for threadY := range 1 {
+						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:299:40000*/ quernRow5TensorBF16Wide(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:5973:1*/
 					}
 				}
-				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
-					/*line tensor.go:257:30000*/ if r.Halted() {
-						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:4970:1*/
-					}
-					/*line tensor.go:250:30000*/ now = kk % 2
-					/*line tensor.go:251:30000*/ i3 = 0
-					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
-						/*line tensor.go:252:30000*/ t62 = from
-						/*line tensor.go:253:30000*/ start4 := i3 * 16
-						/*line tensor.go:254:30000*/ start5 := kk * 2
-						/*line tensor.go:255:30000*/ for threadZ := range 1 {
-							/*line tensor.go:256:30000*/ for threadY := range 1 {
-								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:259:30000*/ quernRow6TensorBF16Wide(r, givens, first7, start4, start5, t62) /*line quern_gen.go:4982:1*/
-							}
-						}
-						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-						/*line tensor.go:263:30000*/ for threadZ := range 1 {
-							/*line tensor.go:264:30000*/ for threadY := range 1 {
-								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:267:30000*/ quernRow7TensorBF16Wide(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:4990:1*/
-							}
+				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
+					/*line tensor.go:295:40000*/ t47 = tiles
+					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:297:40000*/ for threadZ := range 1 {
+						/*line tensor.go:298:40000*/ for threadY := range 1 {
+							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:301:40000*/ quernRow6TensorBF16Wide(r, as, first10, givens, start4, t47) /*line quern_gen.go:5983:1*/
 						}
 					}
-					/*line tensor.go:254:30000*/ j = 0
-					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
-						/*line tensor.go:256:30000*/ if r.Halted() {
-							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:4997:1*/
-						}
-						/*line tensor.go:255:30000*/ t132 = now
-						/*line tensor.go:256:30000*/ t142 = 2 * j
-						/*line tensor.go:257:30000*/ t152 = now
-						/*line tensor.go:258:30000*/ t162 = 2*j + 1
-						/*line tensor.go:259:30000*/ t172 = from
-						/*line tensor.go:260:30000*/ start6 := j * 16
-						/*line tensor.go:261:30000*/ start7 := kk * 2
-						/*line tensor.go:262:30000*/ for threadZ := range 1 {
-							/*line tensor.go:263:30000*/ for threadY := range 1 {
-								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:266:30000*/ quernRow8TensorBF16Wide(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:5010:1*/
-							}
-						}
-						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-						/*line tensor.go:270:30000*/ for threadZ := range 1 {
-							/*line tensor.go:271:30000*/ for threadY := range 1 {
-								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:274:30000*/ quernRow9TensorBF16Wide(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:5018:1*/
-							}
+					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+					/*line tensor.go:305:40000*/ start5 := kk % 2
+					/*line tensor.go:306:40000*/ for threadZ := range 1 {
+						/*line tensor.go:307:40000*/ for threadY := range 1 {
+							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:310:40000*/ quernRow7TensorBF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:5992:1*/
 						}
 					}
-					/*line tensor.go:257:30000*/ i4 = 0
-					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
-						/*line tensor.go:259:30000*/ if r.Halted() {
-							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:5025:1*/
+				}
+				/*line tensor.go:297:40000*/ j = 0
+				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
+					/*line tensor.go:298:40000*/ t11 = tiles
+					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
+					/*line tensor.go:300:40000*/ for threadZ := range 1 {
+						/*line tensor.go:301:40000*/ for threadY := range 1 {
+							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:304:40000*/ quernRow8TensorBF16Wide(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:6004:1*/
 						}
-						/*line tensor.go:258:30000*/ j2 = 0
-						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow10TensorBF16Wide(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:5033:1*/
-								}
+					}
+					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+					/*line tensor.go:308:40000*/ start7 := kk % 2
+					/*line tensor.go:309:40000*/ for threadZ := range 1 {
+						/*line tensor.go:310:40000*/ for threadY := range 1 {
+							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:313:40000*/ quernRow9TensorBF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:6013:1*/
+						}
+					}
+				}
+				/*line tensor.go:300:40000*/ i8 = 0
+				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
+					/*line tensor.go:302:40000*/ if r.Halted() {
+						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:6020:1*/
+					}
+					/*line tensor.go:301:40000*/ j2 = 0
+					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
+						/*line tensor.go:303:40000*/ start8 := kk % 2
+						/*line tensor.go:304:40000*/ start9 := j2 / 2
+						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
+						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
+						/*line tensor.go:307:40000*/ for threadZ := range 1 {
+							/*line tensor.go:308:40000*/ for threadY := range 1 {
+								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:311:40000*/ quernRow10TensorBF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:6032:1*/
 							}
-							/*line tensor.go:259:30000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow11TensorBF16Wide(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:5041:1*/
-								}
+						}
+						/*line tensor.go:303:40000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						/*line tensor.go:304:40000*/ for threadZ := range 1 {
+							/*line tensor.go:305:40000*/ for threadY := range 1 {
+								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:308:40000*/ quernRow11TensorBF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:6040:1*/
 							}
 						}
 					}
 				}
 			}
 		}
-		/*line tensor.go:272*/ for threadZ := range 1 {
-			/*line tensor.go:273:30000*/ for threadY := range 1 {
-				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:276:30000*/ quernRow12TensorBF16Wide(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5053:1*/
+		/*line tensor.go:315*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first16 := (threadZ*1 + threadY) * 256
+				quernRow12TensorBF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
 			}
 		}
-	}
+	} /*line quern_gen.go:6054:1*/
 }
 
 //go:noinline
@@ -5062,11 +6060,11 @@ func quernRow1TensorBF16Wide(r *host.Run, rows []int, first int, columns []int, 
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:185:30000*/ row2 := row
-		/*line tensor.go:186:30000*/ column2 := column
-		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
-		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:5069:1*/
+		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:194:40000*/ row2 := row
+		/*line tensor.go:195:40000*/ column2 := column
+		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:6067:1*/
 	}
 }
 
@@ -5080,143 +6078,212 @@ func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []in
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 2, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:82:30000
-		*x = result0 /*line quern_gen.go:5085:1*/
+		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:86:40000
+		*x = result0 /*line quern_gen.go:6083:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		countRow[threadX] = count
-	} /*line quern_gen.go:5102:1*/
-}
-
-//go:noinline
-func quernRow4TensorBF16Wide(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][8]kernel.BFloat16, start3 int, elements int, stepA int, lda int, a []kernel.BFloat16, t43 int, stepB int, ldb int, b []kernel.BFloat16) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-		/*line tensor.go:240:30000*/ if next < count {
-			/*line tensor.go:203:30000*/ t12 := start2
-			/*line tensor.go:203:30000*/ to := lines[t12:]
-			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
-			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
-				/*line tensor.go:207:30000*/ if r.Halted() {
-					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:5121:1*/
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
+		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
+		/*line tensor.go:220:40000*/ rowA := t32
+		/*line tensor.go:221:40000*/ rowB := t42
+		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:224:40000*/ if rest2 > 0 {
+			/*line tensor.go:225:40000*/ first5 = 1
+			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
+			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
+				/*line tensor.go:229:40000*/ if r.Halted() {
+					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:6117:1*/
 				}
-				/*line tensor.go:207:30000*/ l := at + i*32
-				/*line tensor.go:208:30000*/ t22 := to
-				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
-				/*line tensor.go:208:30000*/ _ = t22[t32]
-				/*line tensor.go:208:30000*/ place := &t22[t32]
-				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
-				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
-					/*line tensor.go:84:30000*/ t13 := place
-					/*line tensor.go:85:30000*/ t23 := at2
-					/*line tensor.go:84:30000*/ t33 := a[t23:]
-//line tensor.go:84:30000
-					*t13 = *(*[8]kernel.BFloat16)(t33)
-//line tensor.go:85:30000
-				} else {
-					/*line tensor.go:212:30000*/ n2 := 0
-					/*line tensor.go:213:30000*/ if x.row+l < x.m {
-						/*line tensor.go:214*/ n2 = x.end - k2
-					}
-					n3 := n2
-					/*line tensor.go:86:30000*/ t14 := place
-					/*line tensor.go:86:30000*/ t24 := t14[:]
-					/*line tensor.go:87:30000*/ t42 := at2
-					/*line tensor.go:88:30000*/ t5 := n3
-					/*line tensor.go:86:30000*/ partOf[kernel.BFloat16](t24, a, t42, t5) /*line quern_gen.go:5146:1*/
-				}
+				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
+				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:90:40000*/ t23 := to
+				/*line tensor.go:90:40000*/ _ = tiles2[t23]
+				/*line tensor.go:90:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:91:40000*/ t5 := at
+				/*line tensor.go:92:40000*/ t6 := n2
+				/*line tensor.go:90:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:6126:1*/
 			}
-			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
-				if r.Halted() {
-					/*line tensor.go:219*/ r.Halt()
+			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				/*line tensor.go:233:40000*/ if r.Halted() {
+					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:6130:1*/
 				}
-				/*line tensor.go:220*/ l2 := at + i2*32
-				t52 := to
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-				/*line tensor.go:221*/ _ = t52[t6]
-				/*line tensor.go:221*/ place2 := &t52[t6]
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-				if x.column+l2 < x.n && k2+elements <= x.end {
-					/*line tensor.go:85:30000*/ t15 := place2
-					/*line tensor.go:86:30000*/ t25 := at3
-					/*line tensor.go:85:30000*/ t34 := b[t25:]
-//line tensor.go:85:30000
-					*t15 = *(*[8]kernel.BFloat16)(t34)
-//line tensor.go:86:30000
-				} else {
-					/*line tensor.go:225*/ n4 := 0
-					if x.column+l2 < x.n {
-						n4 = x.end - k2
-					}
-					n5 := n4
-					/*line tensor.go:87:30000*/ t16 := place2
-					/*line tensor.go:87:30000*/ t26 := t16[:]
-					/*line tensor.go:88:30000*/ t44 := at3
-					/*line tensor.go:89:30000*/ t53 := n5
-					/*line tensor.go:87:30000*/ partOf[kernel.BFloat16](t26, b, t44, t53) /*line quern_gen.go:5176:1*/
-				}
+				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
+				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:91:40000*/ t24 := to2
+				/*line tensor.go:91:40000*/ _ = tiles2[t24]
+				/*line tensor.go:91:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:92:40000*/ t52 := at2
+				/*line tensor.go:93:40000*/ t62 := n2
+				/*line tensor.go:91:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:6139:1*/
 			}
 		}
+		/*line tensor.go:236:40000*/ t8 := l
+		/*line tensor.go:237:40000*/ t9 := first5
+		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:239:40000*/ l2 := t8
+		/*line tensor.go:240*/ first6 := t9
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+		/*line tensor.go:270:40000*/ first7 := first6
+		/*line tensor.go:271:40000*/ count2 := count
+		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:272:40000*/ l4 := l3
+				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
+				/*line tensor.go:243*/ t13 := size5 / across2
+				for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+						to4 := to3 + i3*across2*8
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+						/*line tensor.go:88:40000*/ t25 := to4
+						/*line tensor.go:88:40000*/ _ = tiles2[t25]
+						/*line tensor.go:89:40000*/ t35 := at3
+						/*line tensor.go:88:40000*/ t43 := a[t35:]
+						/*line tensor.go:88:40000*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:6165:1*/
+					}
+				}
+				/*line tensor.go:248*/ t26 := size6 / across2
+				for i4 := 0; i4 < t26; i4++ {
+					if r.Halted() {
+						/*line tensor.go:248*/ r.Halt()
+					}
+					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+						to5 := to3 + (rows3+i4*across2)*8
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+						/*line tensor.go:89:40000*/ t27 := to5
+						/*line tensor.go:89:40000*/ _ = tiles2[t27]
+						/*line tensor.go:90:40000*/ t36 := at4
+						/*line tensor.go:89:40000*/ t44 := b[t36:]
+						/*line tensor.go:89:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:6180:1*/
+					}
+				}
+				/*line tensor.go:253*/ l4.a += size7
+				l4.b += size7
+			}
+		}
+//line tensor.go:277:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:280:40000*/ t37 := count2
+		/*line tensor.go:281:40000*/ countRow[threadX] = count2
+		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:6191:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16]) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first6:])
-	for threadX := range 256 {
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-//line tensor.go:247:30000
-		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{} /*line quern_gen.go:5193:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorBF16Wide(r *host.Run, givens []*[8]kernel.BFloat16, first7 int, start4 int, start5 int, t62 [][8]kernel.BFloat16) {
-	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first7:])
+func quernRow4TensorBF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, size11 int, columns4 int, ldb int, b []kernel.BFloat16, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-		/*line tensor.go:252:30000*/ _ = t62[t7]
-		/*line tensor.go:252:30000*/ given := &t62[t7]
-		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:5209:1*/
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:283:40000*/ if step+2 < count2 {
+			/*line tensor.go:284:40000*/ l5 := l3
+			/*line tensor.go:285:40000*/ step3 := step + 2
+			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
+			/*line tensor.go:243*/ t14 := size10 / across3
+			for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+					to7 := to6 + i5*across3*8
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+					/*line tensor.go:88:40000*/ t28 := to7
+					/*line tensor.go:88:40000*/ _ = tiles2[t28]
+					/*line tensor.go:89:40000*/ t38 := at5
+					/*line tensor.go:88:40000*/ t45 := a[t38:]
+					/*line tensor.go:88:40000*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:6220:1*/
+				}
+			}
+			/*line tensor.go:248*/ t29 := size11 / across3
+			for i6 := 0; i6 < t29; i6++ {
+				if r.Halted() {
+					/*line tensor.go:248*/ r.Halt()
+				}
+				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+					to8 := to6 + (rows4+i6*across3)*8
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+					/*line tensor.go:89:40000*/ t210 := to8
+					/*line tensor.go:89:40000*/ _ = tiles2[t210]
+					/*line tensor.go:90:40000*/ t39 := at6
+					/*line tensor.go:89:40000*/ t46 := b[t39:]
+					/*line tensor.go:89:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:6235:1*/
+				}
+			}
+			/*line tensor.go:253*/ l5.a += size7
+			l5.b += size7
+		}
+//line tensor.go:289:40000
+		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
+//line tensor.go:290:40000
+		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:6244:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+func quernRow5TensorBF16Wide(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:294:40000*/ aRow[threadX] = a2
+		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6262:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorBF16Wide(r *host.Run, as []int, first10 int, givens []*[8]kernel.BFloat16, start4 int, t47 [][8]kernel.BFloat16) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:295:40000*/ t53 := a2 + start4
+		/*line tensor.go:295:40000*/ _ = t47[t53]
+		/*line tensor.go:295:40000*/ given := &t47[t53]
+		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:6276:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -5224,81 +6291,75 @@ func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFlo
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:5227:1*/
+		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:6294:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first9 int, givens2 []*[8]kernel.BFloat16, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][8]kernel.BFloat16) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first9:])
-	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first9:])
+func quernRow8TensorBF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.BFloat16, start6 int, t11 [][8]kernel.BFloat16) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
-		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
-		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-		/*line tensor.go:255:30000*/ _ = t172[t18]
-		/*line tensor.go:255:30000*/ given2 := &t172[t18]
-		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5247:1*/
+		b2 := bRow[threadX]
+		/*line tensor.go:298:40000*/ t122 := b2 + start6
+		/*line tensor.go:298:40000*/ _ = t11[t122]
+		/*line tensor.go:298:40000*/ given2 := &t11[t122]
+		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6308:1*/
 	}
 }
 
 //go:noinline
-func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[kernel.BFloat16]{word7, word8} /*line quern_gen.go:5266:1*/
+		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8} /*line quern_gen.go:6326:1*/
 	}
 }
 
 //go:noinline
-func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][8]kernel.MatrixB[kernel.BFloat16], t24s []kernel.MatrixA[kernel.BFloat16], t25s []kernel.MatrixB[kernel.BFloat16], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[kernel.BFloat16])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], t18s []kernel.MatrixA[kernel.BFloat16], t19s []kernel.MatrixB[kernel.BFloat16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2] /*line quern_gen.go:5291:1*/
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
+//line tensor.go:303:40000
+		*t18 = fa[start8][i8]
+//line tensor.go:303:40000
+		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
+//line tensor.go:303:40000
+		*t20 = sum[i8][j2] /*line quern_gen.go:6352:1*/
 	}
 }
 
 //go:noinline
-func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -5306,45 +6367,87 @@ func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5309:1*/
+		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:6370:1*/
 	}
 }
 
 //go:noinline
-func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
-			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
-				/*line tensor.go:270:30000*/ if r.Halted() {
-					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:5328:1*/
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:310:40000*/ t252 := x.row + t15
+		/*line tensor.go:311:40000*/ t262 := x.column + t211
+		/*line tensor.go:312:40000*/ row3 := t252
+		/*line tensor.go:313:40000*/ column3 := t262
+		/*line tensor.go:314:40000*/ switch {
+//line tensor.go:315
+		default:
+			/*line tensor.go:311:40000*/ if result {
+				/*line tensor.go:312:40000*/ column3 += result03
+				/*line tensor.go:313:40000*/ columns5 := x.n - column3
+				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
+						t282 := 2 * half
+						result04 := threadX&31>>2 + t282>>1<<3
+						row4 := row3 + i9*16 + result04
+						if row4 < x.m {
+							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							for j3 := 0; j3 < t30; j3++ {
+								if r.Halted() {
+									/*line tensor.go:318*/ r.Halt()
+								}
+								/*line tensor.go:319*/ if j3*8 < columns5 {
+									pair2 := pair + j3*4
+									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:95:40000*/ t212 := 2 * pair2
+									/*line tensor.go:95:40000*/ _ = c[t212]
+									/*line tensor.go:96:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:95:40000*/ _ = c[t48]
+									/*line tensor.go:96:40000*/ t54 := alpha * v
+									/*line tensor.go:97:40000*/ t63 := alpha * w
+									/*line tensor.go:95:40000*/ c[t212] = t54
+									/*line tensor.go:95:40000*/ c[t48] = t63 /*line quern_gen.go:6419:1*/
+								}
+							}
+						}
+					}
 				}
-				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
-					/*line tensor.go:271:30000*/ t322 := e
-					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
-					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
-					/*line tensor.go:274:30000*/ t342 := e
-					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
-					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
-					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
-					/*line tensor.go:89:30000*/ t19 := *x
-					/*line tensor.go:90:30000*/ t28 := row3
-					/*line tensor.go:91:30000*/ t36 := column3
-					/*line tensor.go:92:30000*/ t46 := v
-					/*line tensor.go:89:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5342:1*/
-				}
+				/*line tensor.go:101:40000*/ break /*line quern_gen.go:6425:1*/
 			}
-			/*line tensor.go:275:30000*/ sum[0] = sum[1]
-			/*line tensor.go:276:30000*/ sum[1] = sum[2]
-			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:5347:1*/
+			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:330*/ r.Halt()
+					}
+					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
+						/*line tensor.go:332:40000*/ t322 := e
+						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:335:40000*/ t342 := e
+						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+						/*line tensor.go:93:40000*/ t16 := *x
+						/*line tensor.go:94:40000*/ t213 := row5
+						/*line tensor.go:95:40000*/ t310 := column4
+						/*line tensor.go:96:40000*/ t49 := v2
+						/*line tensor.go:93:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:6444:1*/
+					}
+				}
+				/*line tensor.go:336:40000*/ sum[0] = sum[1]
+				/*line tensor.go:337:40000*/ sum[1] = sum[2]
+				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:6449:1*/
+			}
 		}
 	}
 }
@@ -5378,216 +6481,224 @@ func quernHostTensorTF32(r *host.Run) {
 	bias := host.Slice[float32](r, 18)
 	residual := host.Slice[float32](r, 19)
 	var t3 int
-	size := k + part - 1
+	size := k + part*4 - 1
+	size2 := part * 4
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][4]float32
-	lines2 := host.Shared[[6144][4]float32](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	var tiles [][4]float32
+	tiles2 := host.Shared[[6144][4]float32](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 4
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][4]float32
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[float32]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][4]float32
-	givens := host.Scratch[*[4]float32](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][4]float32
+	givens := host.Scratch[*[4]float32](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][4]float32
-	givens2 := host.Scratch[*[4]float32](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][4]float32
+	givens2 := host.Scratch[*[4]float32](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[float32]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[float32]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[float32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[float32]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[float32]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
-		/*line tensor.go:184:30000*/ parts = t3
-		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:184:30000*/ t4 = blockX % size2
-		/*line tensor.go:185:30000*/ for threadZ := range 1 {
-			/*line tensor.go:186:30000*/ for threadY := range 1 {
-				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:189:30000*/ quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5450:1*/
+		/*line tensor.go:192*/ t3 = max(size/size2, 1)
+		/*line tensor.go:193:40000*/ parts = t3
+		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:193:40000*/ t4 = blockX % size3
+		/*line tensor.go:194:40000*/ for threadZ := range 1 {
+			/*line tensor.go:195:40000*/ for threadY := range 1 {
+				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:198:40000*/ quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6573:1*/
 			}
 		}
-		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:185:30000*/ rest = blockX / size2
-		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:186:30000*/ first2 = rest % parts * part
-		/*line tensor.go:187:30000*/ start := min(first2+part, k)
-		/*line tensor.go:188:30000*/ for threadZ := range 1 {
-			/*line tensor.go:189:30000*/ for threadY := range 1 {
-				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:192:30000*/ quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5462:1*/
+		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:194:40000*/ rest = blockX / size3
+		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 4
+		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:197:40000*/ for threadZ := range 1 {
+			/*line tensor.go:198:40000*/ for threadY := range 1 {
+				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:201:40000*/ quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6585:1*/
 			}
 		}
-		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:99:30000*/ lines = lines2[:]
-		/*line tensor.go:235*/ step = -2
-		for threadZ := range 1 {
-			/*line tensor.go:237:30000*/ for threadY := range 1 {
-				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:240:30000*/ quernRow3TensorTF32(r, xs, first4, counts, sums, size3) /*line quern_gen.go:5472:1*/
+		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:104:40000*/ tiles = tiles2[:]
+		/*line tensor.go:280:40000*/ step = 0
+		/*line tensor.go:281:40000*/ for threadZ := range 1 {
+			/*line tensor.go:282:40000*/ for threadY := range 1 {
+				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:285:40000*/ quernRow3TensorTF32(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:6595:1*/
 			}
 		}
-		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
-			/*line tensor.go:244:30000*/ if r.Halted() {
-				/*line tensor.go:235*/ r.Halt()
+		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:289:40000*/ if r.Halted() {
+				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:6600:1*/
 			}
-			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:5479:1*/
-			}
-			/*line tensor.go:240:30000*/ next = step + 3 - 1
-			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
-			/*line tensor.go:242:30000*/ start3 := next * 8
-			/*line tensor.go:243:30000*/ for threadZ := range 1 {
-				/*line tensor.go:244:30000*/ for threadY := range 1 {
-					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:247:30000*/ quernRow4TensorTF32(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:5488:1*/
+			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
+			/*line tensor.go:291:40000*/ kk = 0
+			/*line tensor.go:292:40000*/ for threadZ := range 1 {
+				/*line tensor.go:293:40000*/ for threadY := range 1 {
+					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:296:40000*/ quernRow4TensorTF32(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:6608:1*/
 				}
 			}
-			/*line tensor.go:244:30000*/ if step >= 0 {
-				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
-				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
-				/*line tensor.go:245:30000*/ from = lines[t54:]
-				/*line tensor.go:249:30000*/ kk = 0
-				/*line tensor.go:250:30000*/ for threadZ := range 1 {
-					/*line tensor.go:251:30000*/ for threadY := range 1 {
-						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:253:30000*/ quernRow5TensorTF32(r, fas, first6, fbs) /*line quern_gen.go:5499:1*/
+			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
+				/*line tensor.go:300:40000*/ if r.Halted() {
+					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:6613:1*/
+				}
+				/*line tensor.go:294:40000*/ i7 = 0
+				/*line tensor.go:295:40000*/ start3 := kk * 2
+				/*line tensor.go:296:40000*/ for threadZ := range 1 {
+					/*line tensor.go:297:40000*/ for threadY := range 1 {
+						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:299:40000*/ quernRow5TensorTF32(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:6620:1*/
 					}
 				}
-				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
-					/*line tensor.go:257:30000*/ if r.Halted() {
-						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:5504:1*/
-					}
-					/*line tensor.go:250:30000*/ now = kk % 2
-					/*line tensor.go:251:30000*/ i3 = 0
-					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
-						/*line tensor.go:252:30000*/ t62 = from
-						/*line tensor.go:253:30000*/ start4 := i3 * 16
-						/*line tensor.go:254:30000*/ start5 := kk * 2
-						/*line tensor.go:255:30000*/ for threadZ := range 1 {
-							/*line tensor.go:256:30000*/ for threadY := range 1 {
-								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:259:30000*/ quernRow6TensorTF32(r, givens, first7, start4, start5, t62) /*line quern_gen.go:5516:1*/
-							}
-						}
-						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-						/*line tensor.go:263:30000*/ for threadZ := range 1 {
-							/*line tensor.go:264:30000*/ for threadY := range 1 {
-								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:267:30000*/ quernRow7TensorTF32(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:5524:1*/
-							}
+				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
+					/*line tensor.go:295:40000*/ t47 = tiles
+					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:297:40000*/ for threadZ := range 1 {
+						/*line tensor.go:298:40000*/ for threadY := range 1 {
+							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:301:40000*/ quernRow6TensorTF32(r, as, first10, givens, start4, t47) /*line quern_gen.go:6630:1*/
 						}
 					}
-					/*line tensor.go:254:30000*/ j = 0
-					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
-						/*line tensor.go:256:30000*/ if r.Halted() {
-							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:5531:1*/
-						}
-						/*line tensor.go:255:30000*/ t132 = now
-						/*line tensor.go:256:30000*/ t142 = 2 * j
-						/*line tensor.go:257:30000*/ t152 = now
-						/*line tensor.go:258:30000*/ t162 = 2*j + 1
-						/*line tensor.go:259:30000*/ t172 = from
-						/*line tensor.go:260:30000*/ start6 := j * 16
-						/*line tensor.go:261:30000*/ start7 := kk * 2
-						/*line tensor.go:262:30000*/ for threadZ := range 1 {
-							/*line tensor.go:263:30000*/ for threadY := range 1 {
-								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:266:30000*/ quernRow8TensorTF32(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:5544:1*/
-							}
-						}
-						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-						/*line tensor.go:270:30000*/ for threadZ := range 1 {
-							/*line tensor.go:271:30000*/ for threadY := range 1 {
-								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:274:30000*/ quernRow9TensorTF32(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:5552:1*/
-							}
+					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+					/*line tensor.go:305:40000*/ start5 := kk % 2
+					/*line tensor.go:306:40000*/ for threadZ := range 1 {
+						/*line tensor.go:307:40000*/ for threadY := range 1 {
+							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:310:40000*/ quernRow7TensorTF32(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:6639:1*/
 						}
 					}
-					/*line tensor.go:257:30000*/ i4 = 0
-					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
-						/*line tensor.go:259:30000*/ if r.Halted() {
-							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:5559:1*/
+				}
+				/*line tensor.go:297:40000*/ j = 0
+				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
+					/*line tensor.go:298:40000*/ t11 = tiles
+					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
+					/*line tensor.go:300:40000*/ for threadZ := range 1 {
+						/*line tensor.go:301:40000*/ for threadY := range 1 {
+							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:304:40000*/ quernRow8TensorTF32(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:6651:1*/
 						}
-						/*line tensor.go:258:30000*/ j2 = 0
-						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow10TensorTF32(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:5567:1*/
-								}
+					}
+					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+					/*line tensor.go:308:40000*/ start7 := kk % 2
+					/*line tensor.go:309:40000*/ for threadZ := range 1 {
+						/*line tensor.go:310:40000*/ for threadY := range 1 {
+							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:313:40000*/ quernRow9TensorTF32(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:6660:1*/
+						}
+					}
+				}
+				/*line tensor.go:300:40000*/ i8 = 0
+				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
+					/*line tensor.go:302:40000*/ if r.Halted() {
+						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:6667:1*/
+					}
+					/*line tensor.go:301:40000*/ j2 = 0
+					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
+						/*line tensor.go:303:40000*/ start8 := kk % 2
+						/*line tensor.go:304:40000*/ start9 := j2 / 2
+						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
+						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
+						/*line tensor.go:307:40000*/ for threadZ := range 1 {
+							/*line tensor.go:308:40000*/ for threadY := range 1 {
+								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:311:40000*/ quernRow10TensorTF32(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:6679:1*/
 							}
-							/*line tensor.go:259:30000*/ host.MMATF32(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow11TensorTF32(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:5575:1*/
-								}
+						}
+						/*line tensor.go:303:40000*/ host.MMATF32(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						/*line tensor.go:304:40000*/ for threadZ := range 1 {
+							/*line tensor.go:305:40000*/ for threadY := range 1 {
+								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:308:40000*/ quernRow11TensorTF32(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:6687:1*/
 							}
 						}
 					}
 				}
 			}
 		}
-		/*line tensor.go:272*/ for threadZ := range 1 {
-			/*line tensor.go:273:30000*/ for threadY := range 1 {
-				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:276:30000*/ quernRow12TensorTF32(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5587:1*/
+		/*line tensor.go:315*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first16 := (threadZ*1 + threadY) * 256
+				quernRow12TensorTF32(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
 			}
 		}
-	}
+	} /*line quern_gen.go:6701:1*/
 }
 
 //go:noinline
@@ -5596,11 +6707,11 @@ func quernRow1TensorTF32(r *host.Run, rows []int, first int, columns []int, t4 i
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:185:30000*/ row2 := row
-		/*line tensor.go:186:30000*/ column2 := column
-		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
-		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:5603:1*/
+		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:194:40000*/ row2 := row
+		/*line tensor.go:195:40000*/ column2 := column
+		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:6714:1*/
 	}
 }
 
@@ -5614,143 +6725,212 @@ func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows []int, c
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:98:30000
-		*x = result0 /*line quern_gen.go:5619:1*/
+		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:103:40000
+		*x = result0 /*line quern_gen.go:6730:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[float32], size3 int) {
+func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][4]float32, a []float32, b []float32, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		countRow[threadX] = count
-	} /*line quern_gen.go:5636:1*/
-}
-
-//go:noinline
-func quernRow4TensorTF32(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][4]float32, start3 int, elements int, stepA int, lda int, a []float32, t43 int, stepB int, ldb int, b []float32) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-		/*line tensor.go:240:30000*/ if next < count {
-			/*line tensor.go:203:30000*/ t12 := start2
-			/*line tensor.go:203:30000*/ to := lines[t12:]
-			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
-			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
-				/*line tensor.go:207:30000*/ if r.Halted() {
-					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:5655:1*/
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
+		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
+		/*line tensor.go:220:40000*/ rowA := t32
+		/*line tensor.go:221:40000*/ rowB := t42
+		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:224:40000*/ if rest2 > 0 {
+			/*line tensor.go:225:40000*/ first5 = 1
+			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
+			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
+				/*line tensor.go:229:40000*/ if r.Halted() {
+					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:6764:1*/
 				}
-				/*line tensor.go:207:30000*/ l := at + i*32
-				/*line tensor.go:208:30000*/ t22 := to
-				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
-				/*line tensor.go:208:30000*/ _ = t22[t32]
-				/*line tensor.go:208:30000*/ place := &t22[t32]
-				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
-				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
-					/*line tensor.go:100:30000*/ t13 := place
-					/*line tensor.go:101:30000*/ t23 := at2
-					/*line tensor.go:100:30000*/ t33 := a[t23:]
-//line tensor.go:100:30000
-					*t13 = *(*[4]float32)(t33)
-//line tensor.go:101:30000
-				} else {
-					/*line tensor.go:212:30000*/ n2 := 0
-					/*line tensor.go:213:30000*/ if x.row+l < x.m {
-						/*line tensor.go:214*/ n2 = x.end - k2
-					}
-					n3 := n2
-					/*line tensor.go:102:30000*/ t14 := place
-					/*line tensor.go:102:30000*/ t24 := t14[:]
-					/*line tensor.go:103:30000*/ t42 := at2
-					/*line tensor.go:104:30000*/ t5 := n3
-					/*line tensor.go:102:30000*/ partOf[float32](t24, a, t42, t5) /*line quern_gen.go:5680:1*/
-				}
+				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
+				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:107:40000*/ t23 := to
+				/*line tensor.go:107:40000*/ _ = tiles2[t23]
+				/*line tensor.go:107:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:108:40000*/ t5 := at
+				/*line tensor.go:109:40000*/ t6 := n2
+				/*line tensor.go:107:40000*/ partOf[float32](t33, a, t5, t6) /*line quern_gen.go:6773:1*/
 			}
-			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
-				if r.Halted() {
-					/*line tensor.go:219*/ r.Halt()
+			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				/*line tensor.go:233:40000*/ if r.Halted() {
+					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:6777:1*/
 				}
-				/*line tensor.go:220*/ l2 := at + i2*32
-				t52 := to
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-				/*line tensor.go:221*/ _ = t52[t6]
-				/*line tensor.go:221*/ place2 := &t52[t6]
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-				if x.column+l2 < x.n && k2+elements <= x.end {
-					/*line tensor.go:101:30000*/ t15 := place2
-					/*line tensor.go:102:30000*/ t25 := at3
-					/*line tensor.go:101:30000*/ t34 := b[t25:]
-//line tensor.go:101:30000
-					*t15 = *(*[4]float32)(t34)
-//line tensor.go:102:30000
-				} else {
-					/*line tensor.go:225*/ n4 := 0
-					if x.column+l2 < x.n {
-						n4 = x.end - k2
-					}
-					n5 := n4
-					/*line tensor.go:103:30000*/ t16 := place2
-					/*line tensor.go:103:30000*/ t26 := t16[:]
-					/*line tensor.go:104:30000*/ t44 := at3
-					/*line tensor.go:105:30000*/ t53 := n5
-					/*line tensor.go:103:30000*/ partOf[float32](t26, b, t44, t53) /*line quern_gen.go:5710:1*/
-				}
+				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
+				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:108:40000*/ t24 := to2
+				/*line tensor.go:108:40000*/ _ = tiles2[t24]
+				/*line tensor.go:108:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:109:40000*/ t52 := at2
+				/*line tensor.go:110:40000*/ t62 := n2
+				/*line tensor.go:108:40000*/ partOf[float32](t34, b, t52, t62) /*line quern_gen.go:6786:1*/
 			}
 		}
+		/*line tensor.go:236:40000*/ t8 := l
+		/*line tensor.go:237:40000*/ t9 := first5
+		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:239:40000*/ l2 := t8
+		/*line tensor.go:240*/ first6 := t9
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+		/*line tensor.go:270:40000*/ first7 := first6
+		/*line tensor.go:271:40000*/ count2 := count
+		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:272:40000*/ l4 := l3
+				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
+				/*line tensor.go:243*/ t13 := size5 / across2
+				for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+						to4 := to3 + i3*across2*8
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+						/*line tensor.go:105:40000*/ t25 := to4
+						/*line tensor.go:105:40000*/ _ = tiles2[t25]
+						/*line tensor.go:106:40000*/ t35 := at3
+						/*line tensor.go:105:40000*/ t43 := a[t35:]
+						/*line tensor.go:105:40000*/ tiles2[t25] = *(*[4]float32)(t43) /*line quern_gen.go:6812:1*/
+					}
+				}
+				/*line tensor.go:248*/ t26 := size6 / across2
+				for i4 := 0; i4 < t26; i4++ {
+					if r.Halted() {
+						/*line tensor.go:248*/ r.Halt()
+					}
+					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+						to5 := to3 + (rows3+i4*across2)*8
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+						/*line tensor.go:106:40000*/ t27 := to5
+						/*line tensor.go:106:40000*/ _ = tiles2[t27]
+						/*line tensor.go:107:40000*/ t36 := at4
+						/*line tensor.go:106:40000*/ t44 := b[t36:]
+						/*line tensor.go:106:40000*/ tiles2[t27] = *(*[4]float32)(t44) /*line quern_gen.go:6827:1*/
+					}
+				}
+				/*line tensor.go:253*/ l4.a += size7
+				l4.b += size7
+			}
+		}
+//line tensor.go:277:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:280:40000*/ t37 := count2
+		/*line tensor.go:281:40000*/ countRow[threadX] = count2
+		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:6838:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first6 int, fbs [][2][8]kernel.MatrixB[float32]) {
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first6:])
-	for threadX := range 256 {
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-//line tensor.go:247:30000
-		*fa = [2][4]kernel.MatrixA[float32]{}
-//line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[float32]{} /*line quern_gen.go:5727:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorTF32(r *host.Run, givens []*[4]float32, first7 int, start4 int, start5 int, t62 [][4]float32) {
-	givenRow := (*[256]*[4]float32)(givens[first7:])
+func quernRow4TensorTF32(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[float32], fbs [][2][4]kernel.MatrixA[float32], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][4]float32, a []float32, size11 int, columns4 int, ldb int, b []float32, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-		/*line tensor.go:252:30000*/ _ = t62[t7]
-		/*line tensor.go:252:30000*/ given := &t62[t7]
-		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:5743:1*/
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:283:40000*/ if step+2 < count2 {
+			/*line tensor.go:284:40000*/ l5 := l3
+			/*line tensor.go:285:40000*/ step3 := step + 2
+			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
+			/*line tensor.go:243*/ t14 := size10 / across3
+			for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+					to7 := to6 + i5*across3*8
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+					/*line tensor.go:105:40000*/ t28 := to7
+					/*line tensor.go:105:40000*/ _ = tiles2[t28]
+					/*line tensor.go:106:40000*/ t38 := at5
+					/*line tensor.go:105:40000*/ t45 := a[t38:]
+					/*line tensor.go:105:40000*/ tiles2[t28] = *(*[4]float32)(t45) /*line quern_gen.go:6867:1*/
+				}
+			}
+			/*line tensor.go:248*/ t29 := size11 / across3
+			for i6 := 0; i6 < t29; i6++ {
+				if r.Halted() {
+					/*line tensor.go:248*/ r.Halt()
+				}
+				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+					to8 := to6 + (rows4+i6*across3)*8
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+					/*line tensor.go:106:40000*/ t210 := to8
+					/*line tensor.go:106:40000*/ _ = tiles2[t210]
+					/*line tensor.go:107:40000*/ t39 := at6
+					/*line tensor.go:106:40000*/ t46 := b[t39:]
+					/*line tensor.go:106:40000*/ tiles2[t210] = *(*[4]float32)(t46) /*line quern_gen.go:6882:1*/
+				}
+			}
+			/*line tensor.go:253*/ l5.a += size7
+			l5.b += size7
+		}
+//line tensor.go:289:40000
+		*fa = [2][4]kernel.MatrixA[float32]{}
+//line tensor.go:290:40000
+		*fb = [2][4]kernel.MatrixA[float32]{} /*line quern_gen.go:6891:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+func quernRow5TensorTF32(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:294:40000*/ aRow[threadX] = a2
+		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6909:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorTF32(r *host.Run, as []int, first10 int, givens []*[4]float32, start4 int, t47 [][4]float32) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[4]float32)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:295:40000*/ t53 := a2 + start4
+		/*line tensor.go:295:40000*/ _ = t47[t53]
+		/*line tensor.go:295:40000*/ given := &t47[t53]
+		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:6923:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -5758,81 +6938,75 @@ func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[float32]{word, word2, word3, word4} /*line quern_gen.go:5761:1*/
+		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[float32]{word, word2, word3, word4} /*line quern_gen.go:6941:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first9 int, givens2 []*[4]float32, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][4]float32) {
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first9:])
-	givenRow2 := (*[256]*[4]float32)(givens2[first9:])
+func quernRow8TensorTF32(r *host.Run, bs []int, first12 int, givens2 []*[4]float32, start6 int, t11 [][4]float32) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[4]float32)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
-		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
-		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-		/*line tensor.go:255:30000*/ _ = t172[t18]
-		/*line tensor.go:255:30000*/ given2 := &t172[t18]
-		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5781:1*/
+		b2 := bRow[threadX]
+		/*line tensor.go:298:40000*/ t122 := b2 + start6
+		/*line tensor.go:298:40000*/ _ = t11[t122]
+		/*line tensor.go:298:40000*/ given2 := &t11[t122]
+		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6955:1*/
 	}
 }
 
 //go:noinline
-func quernRow9TensorTF32(r *host.Run, fbs [][2][8]kernel.MatrixB[float32], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+func quernRow9TensorTF32(r *host.Run, fbs [][2][4]kernel.MatrixA[float32], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[float32]{word5, word6}
-		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[float32]{word7, word8} /*line quern_gen.go:5800:1*/
+		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[float32]{word5, word6, word7, word8} /*line quern_gen.go:6973:1*/
 	}
 }
 
 //go:noinline
-func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first11 int, fas [][2][4]kernel.MatrixA[float32], fbs [][2][8]kernel.MatrixB[float32], t24s []kernel.MatrixA[float32], t25s []kernel.MatrixB[float32], t26s []kernel.Accumulator[float32], now int, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[float32])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[float32])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[float32])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[float32])(t26s[first11:])
+func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[float32], fbs [][2][4]kernel.MatrixA[float32], t18s []kernel.MatrixA[float32], t19s []kernel.MatrixB[float32], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[float32])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[float32])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2] /*line quern_gen.go:5825:1*/
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
+//line tensor.go:303:40000
+		*t18 = fa[start8][i8]
+//line tensor.go:303:40000
+		*t19 = kernel.MatrixB[float32]{b3[start10], b3[start11]}
+//line tensor.go:303:40000
+		*t20 = sum[i8][j2] /*line quern_gen.go:6999:1*/
 	}
 }
 
 //go:noinline
-func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first12 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first12:])
-	sumRow2 := (*[256]float32)(sums2[first12:])
-	sumRow3 := (*[256]float32)(sums3[first12:])
-	sumRow4 := (*[256]float32)(sums4[first12:])
-	sumRow5 := (*[256]float32)(sums5[first12:])
+func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -5840,45 +7014,87 @@ func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5843:1*/
+		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:7017:1*/
 	}
 }
 
 //go:noinline
-func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[float32], t31 int, wide int, ldc int, stepC int, alpha float32, beta float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first13:])
+func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
-			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
-				/*line tensor.go:270:30000*/ if r.Halted() {
-					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:5862:1*/
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:310:40000*/ t252 := x.row + t15
+		/*line tensor.go:311:40000*/ t262 := x.column + t211
+		/*line tensor.go:312:40000*/ row3 := t252
+		/*line tensor.go:313:40000*/ column3 := t262
+		/*line tensor.go:314:40000*/ switch {
+//line tensor.go:315
+		default:
+			/*line tensor.go:311:40000*/ if result {
+				/*line tensor.go:312:40000*/ column3 += result03
+				/*line tensor.go:313:40000*/ columns5 := x.n - column3
+				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
+						t282 := 2 * half
+						result04 := threadX&31>>2 + t282>>1<<3
+						row4 := row3 + i9*16 + result04
+						if row4 < x.m {
+							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							for j3 := 0; j3 < t30; j3++ {
+								if r.Halted() {
+									/*line tensor.go:318*/ r.Halt()
+								}
+								/*line tensor.go:319*/ if j3*8 < columns5 {
+									pair2 := pair + j3*4
+									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:112:40000*/ t212 := 2 * pair2
+									/*line tensor.go:112:40000*/ _ = c[t212]
+									/*line tensor.go:113:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:112:40000*/ _ = c[t48]
+									/*line tensor.go:113:40000*/ t54 := alpha * v
+									/*line tensor.go:114:40000*/ t63 := alpha * w
+									/*line tensor.go:112:40000*/ c[t212] = t54
+									/*line tensor.go:112:40000*/ c[t48] = t63 /*line quern_gen.go:7066:1*/
+								}
+							}
+						}
+					}
 				}
-				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
-					/*line tensor.go:271:30000*/ t322 := e
-					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
-					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
-					/*line tensor.go:274:30000*/ t342 := e
-					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
-					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
-					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
-					/*line tensor.go:105:30000*/ t19 := *x
-					/*line tensor.go:106:30000*/ t28 := row3
-					/*line tensor.go:107:30000*/ t36 := column3
-					/*line tensor.go:108:30000*/ t46 := v
-					/*line tensor.go:105:30000*/ putFloat(t19, t28, t36, t46, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5876:1*/
-				}
+				/*line tensor.go:118:40000*/ break /*line quern_gen.go:7072:1*/
 			}
-			/*line tensor.go:275:30000*/ sum[0] = sum[1]
-			/*line tensor.go:276:30000*/ sum[1] = sum[2]
-			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:5881:1*/
+			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:330*/ r.Halt()
+					}
+					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
+						/*line tensor.go:332:40000*/ t322 := e
+						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:335:40000*/ t342 := e
+						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+						/*line tensor.go:110:40000*/ t16 := *x
+						/*line tensor.go:111:40000*/ t213 := row5
+						/*line tensor.go:112:40000*/ t310 := column4
+						/*line tensor.go:113:40000*/ t49 := v2
+						/*line tensor.go:110:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:7091:1*/
+					}
+				}
+				/*line tensor.go:336:40000*/ sum[0] = sum[1]
+				/*line tensor.go:337:40000*/ sum[1] = sum[2]
+				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:7096:1*/
+			}
 		}
 	}
 }
@@ -5907,216 +7123,224 @@ func quernHostTensorS8(r *host.Run) {
 	b := host.Slice[int8](r, 13)
 	c := host.Slice[int32](r, 14)
 	var t3 int
-	size := k + part - 1
+	size := k + part*16 - 1
+	size2 := part * 16
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][16]int8
-	lines2 := host.Shared[[6144][16]int8](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 2, r.BlockDim.Count())
+	var tiles [][16]int8
+	tiles2 := host.Shared[[6144][16]int8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 16
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][16]int8
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[int8]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][16]int8
-	givens := host.Scratch[*[16]int8](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]int8
+	givens := host.Scratch[*[16]int8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][16]int8
-	givens2 := host.Scratch[*[16]int8](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][16]int8
+	givens2 := host.Scratch[*[16]int8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[int8]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[int8]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[int32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[int32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[int32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[int32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[int8]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[int8]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[int32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[int32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[int32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
-		/*line tensor.go:184:30000*/ parts = t3
-		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:184:30000*/ t4 = blockX % size2
-		/*line tensor.go:185:30000*/ for threadZ := range 1 {
-			/*line tensor.go:186:30000*/ for threadY := range 1 {
-				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:189:30000*/ quernRow1TensorS8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5979:1*/
+		/*line tensor.go:192*/ t3 = max(size/size2, 1)
+		/*line tensor.go:193:40000*/ parts = t3
+		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:193:40000*/ t4 = blockX % size3
+		/*line tensor.go:194:40000*/ for threadZ := range 1 {
+			/*line tensor.go:195:40000*/ for threadY := range 1 {
+				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:198:40000*/ quernRow1TensorS8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:7215:1*/
 			}
 		}
-		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:185:30000*/ rest = blockX / size2
-		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:186:30000*/ first2 = rest % parts * part
-		/*line tensor.go:187:30000*/ start := min(first2+part, k)
-		/*line tensor.go:188:30000*/ for threadZ := range 1 {
-			/*line tensor.go:189:30000*/ for threadY := range 1 {
-				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:192:30000*/ quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5991:1*/
+		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:194:40000*/ rest = blockX / size3
+		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:197:40000*/ for threadZ := range 1 {
+			/*line tensor.go:198:40000*/ for threadY := range 1 {
+				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:201:40000*/ quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:7227:1*/
 			}
 		}
-		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:115:30000*/ lines = lines2[:]
-		/*line tensor.go:235*/ step = -2
-		for threadZ := range 1 {
-			/*line tensor.go:237:30000*/ for threadY := range 1 {
-				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:240:30000*/ quernRow3TensorS8(r, xs, first4, counts, sums, size3) /*line quern_gen.go:6001:1*/
+		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:121:40000*/ tiles = tiles2[:]
+		/*line tensor.go:280:40000*/ step = 0
+		/*line tensor.go:281:40000*/ for threadZ := range 1 {
+			/*line tensor.go:282:40000*/ for threadY := range 1 {
+				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:285:40000*/ quernRow3TensorS8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:7237:1*/
 			}
 		}
-		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
-			/*line tensor.go:244:30000*/ if r.Halted() {
-				/*line tensor.go:235*/ r.Halt()
+		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:289:40000*/ if r.Halted() {
+				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:7242:1*/
 			}
-			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:6008:1*/
-			}
-			/*line tensor.go:240:30000*/ next = step + 3 - 1
-			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
-			/*line tensor.go:242:30000*/ start3 := next * 8
-			/*line tensor.go:243:30000*/ for threadZ := range 1 {
-				/*line tensor.go:244:30000*/ for threadY := range 1 {
-					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:247:30000*/ quernRow4TensorS8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:6017:1*/
+			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
+			/*line tensor.go:291:40000*/ kk = 0
+			/*line tensor.go:292:40000*/ for threadZ := range 1 {
+				/*line tensor.go:293:40000*/ for threadY := range 1 {
+					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:296:40000*/ quernRow4TensorS8(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:7250:1*/
 				}
 			}
-			/*line tensor.go:244:30000*/ if step >= 0 {
-				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
-				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
-				/*line tensor.go:245:30000*/ from = lines[t54:]
-				/*line tensor.go:249:30000*/ kk = 0
-				/*line tensor.go:250:30000*/ for threadZ := range 1 {
-					/*line tensor.go:251:30000*/ for threadY := range 1 {
-						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:253:30000*/ quernRow5TensorS8(r, fas, first6, fbs) /*line quern_gen.go:6028:1*/
+			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
+				/*line tensor.go:300:40000*/ if r.Halted() {
+					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:7255:1*/
+				}
+				/*line tensor.go:294:40000*/ i7 = 0
+				/*line tensor.go:295:40000*/ start3 := kk * 2
+				/*line tensor.go:296:40000*/ for threadZ := range 1 {
+					/*line tensor.go:297:40000*/ for threadY := range 1 {
+						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:299:40000*/ quernRow5TensorS8(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:7262:1*/
 					}
 				}
-				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
-					/*line tensor.go:257:30000*/ if r.Halted() {
-						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:6033:1*/
-					}
-					/*line tensor.go:250:30000*/ now = kk % 2
-					/*line tensor.go:251:30000*/ i3 = 0
-					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
-						/*line tensor.go:252:30000*/ t62 = from
-						/*line tensor.go:253:30000*/ start4 := i3 * 16
-						/*line tensor.go:254:30000*/ start5 := kk * 2
-						/*line tensor.go:255:30000*/ for threadZ := range 1 {
-							/*line tensor.go:256:30000*/ for threadY := range 1 {
-								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:259:30000*/ quernRow6TensorS8(r, givens, first7, start4, start5, t62) /*line quern_gen.go:6045:1*/
-							}
-						}
-						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-						/*line tensor.go:263:30000*/ for threadZ := range 1 {
-							/*line tensor.go:264:30000*/ for threadY := range 1 {
-								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:267:30000*/ quernRow7TensorS8(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:6053:1*/
-							}
+				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
+					/*line tensor.go:295:40000*/ t47 = tiles
+					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:297:40000*/ for threadZ := range 1 {
+						/*line tensor.go:298:40000*/ for threadY := range 1 {
+							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:301:40000*/ quernRow6TensorS8(r, as, first10, givens, start4, t47) /*line quern_gen.go:7272:1*/
 						}
 					}
-					/*line tensor.go:254:30000*/ j = 0
-					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
-						/*line tensor.go:256:30000*/ if r.Halted() {
-							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:6060:1*/
-						}
-						/*line tensor.go:255:30000*/ t132 = now
-						/*line tensor.go:256:30000*/ t142 = 2 * j
-						/*line tensor.go:257:30000*/ t152 = now
-						/*line tensor.go:258:30000*/ t162 = 2*j + 1
-						/*line tensor.go:259:30000*/ t172 = from
-						/*line tensor.go:260:30000*/ start6 := j * 16
-						/*line tensor.go:261:30000*/ start7 := kk * 2
-						/*line tensor.go:262:30000*/ for threadZ := range 1 {
-							/*line tensor.go:263:30000*/ for threadY := range 1 {
-								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:266:30000*/ quernRow8TensorS8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:6073:1*/
-							}
-						}
-						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-						/*line tensor.go:270:30000*/ for threadZ := range 1 {
-							/*line tensor.go:271:30000*/ for threadY := range 1 {
-								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:274:30000*/ quernRow9TensorS8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:6081:1*/
-							}
+					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+					/*line tensor.go:305:40000*/ start5 := kk % 2
+					/*line tensor.go:306:40000*/ for threadZ := range 1 {
+						/*line tensor.go:307:40000*/ for threadY := range 1 {
+							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:310:40000*/ quernRow7TensorS8(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:7281:1*/
 						}
 					}
-					/*line tensor.go:257:30000*/ i4 = 0
-					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
-						/*line tensor.go:259:30000*/ if r.Halted() {
-							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:6088:1*/
+				}
+				/*line tensor.go:297:40000*/ j = 0
+				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
+					/*line tensor.go:298:40000*/ t11 = tiles
+					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
+					/*line tensor.go:300:40000*/ for threadZ := range 1 {
+						/*line tensor.go:301:40000*/ for threadY := range 1 {
+							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:304:40000*/ quernRow8TensorS8(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:7293:1*/
 						}
-						/*line tensor.go:258:30000*/ j2 = 0
-						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow10TensorS8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:6096:1*/
-								}
+					}
+					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+					/*line tensor.go:308:40000*/ start7 := kk % 2
+					/*line tensor.go:309:40000*/ for threadZ := range 1 {
+						/*line tensor.go:310:40000*/ for threadY := range 1 {
+							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:313:40000*/ quernRow9TensorS8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7302:1*/
+						}
+					}
+				}
+				/*line tensor.go:300:40000*/ i8 = 0
+				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
+					/*line tensor.go:302:40000*/ if r.Halted() {
+						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:7309:1*/
+					}
+					/*line tensor.go:301:40000*/ j2 = 0
+					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
+						/*line tensor.go:303:40000*/ start8 := kk % 2
+						/*line tensor.go:304:40000*/ start9 := j2 / 2
+						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
+						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
+						/*line tensor.go:307:40000*/ for threadZ := range 1 {
+							/*line tensor.go:308:40000*/ for threadY := range 1 {
+								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:311:40000*/ quernRow10TensorS8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:7321:1*/
 							}
-							/*line tensor.go:259:30000*/ host.MMAInt8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow11TensorS8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:6104:1*/
-								}
+						}
+						/*line tensor.go:303:40000*/ host.MMAInt8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						/*line tensor.go:304:40000*/ for threadZ := range 1 {
+							/*line tensor.go:305:40000*/ for threadY := range 1 {
+								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:308:40000*/ quernRow11TensorS8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:7329:1*/
 							}
 						}
 					}
 				}
 			}
 		}
-		/*line tensor.go:272*/ for threadZ := range 1 {
-			/*line tensor.go:273:30000*/ for threadY := range 1 {
-				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:276:30000*/ quernRow12TensorS8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c) /*line quern_gen.go:6116:1*/
+		/*line tensor.go:315*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first16 := (threadZ*1 + threadY) * 256
+				quernRow12TensorS8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta)
 			}
 		}
-	}
+	} /*line quern_gen.go:7343:1*/
 }
 
 //go:noinline
@@ -6125,11 +7349,11 @@ func quernRow1TensorS8(r *host.Run, rows []int, first int, columns []int, t4 int
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:185:30000*/ row2 := row
-		/*line tensor.go:186:30000*/ column2 := column
-		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
-		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:6132:1*/
+		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:194:40000*/ row2 := row
+		/*line tensor.go:195:40000*/ column2 := column
+		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7356:1*/
 	}
 }
 
@@ -6143,143 +7367,212 @@ func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows []int, col
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:114:30000
-		*x = result0 /*line quern_gen.go:6148:1*/
+		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:120:40000
+		*x = result0 /*line quern_gen.go:7372:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
+func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]int8, a []int8, b []int8, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
-		*sum = [4][8]kernel.Accumulator[int32]{}
-		countRow[threadX] = count
-	} /*line quern_gen.go:6165:1*/
-}
-
-//go:noinline
-func quernRow4TensorS8(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][16]int8, start3 int, elements int, stepA int, lda int, a []int8, t43 int, stepB int, ldb int, b []int8) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-		/*line tensor.go:240:30000*/ if next < count {
-			/*line tensor.go:203:30000*/ t12 := start2
-			/*line tensor.go:203:30000*/ to := lines[t12:]
-			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
-			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
-				/*line tensor.go:207:30000*/ if r.Halted() {
-					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:6184:1*/
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
+		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
+		/*line tensor.go:220:40000*/ rowA := t32
+		/*line tensor.go:221:40000*/ rowB := t42
+		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:224:40000*/ if rest2 > 0 {
+			/*line tensor.go:225:40000*/ first5 = 1
+			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
+			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
+				/*line tensor.go:229:40000*/ if r.Halted() {
+					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:7406:1*/
 				}
-				/*line tensor.go:207:30000*/ l := at + i*32
-				/*line tensor.go:208:30000*/ t22 := to
-				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
-				/*line tensor.go:208:30000*/ _ = t22[t32]
-				/*line tensor.go:208:30000*/ place := &t22[t32]
-				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
-				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
-					/*line tensor.go:116:30000*/ t13 := place
-					/*line tensor.go:117:30000*/ t23 := at2
-					/*line tensor.go:116:30000*/ t33 := a[t23:]
-//line tensor.go:116:30000
-					*t13 = *(*[16]int8)(t33)
-//line tensor.go:117:30000
-				} else {
-					/*line tensor.go:212:30000*/ n2 := 0
-					/*line tensor.go:213:30000*/ if x.row+l < x.m {
-						/*line tensor.go:214*/ n2 = x.end - k2
-					}
-					n3 := n2
-					/*line tensor.go:118:30000*/ t14 := place
-					/*line tensor.go:118:30000*/ t24 := t14[:]
-					/*line tensor.go:119:30000*/ t42 := at2
-					/*line tensor.go:120:30000*/ t5 := n3
-					/*line tensor.go:118:30000*/ partOf[int8](t24, a, t42, t5) /*line quern_gen.go:6209:1*/
-				}
+				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
+				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:124:40000*/ t23 := to
+				/*line tensor.go:124:40000*/ _ = tiles2[t23]
+				/*line tensor.go:124:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:125:40000*/ t5 := at
+				/*line tensor.go:126:40000*/ t6 := n2
+				/*line tensor.go:124:40000*/ partOf[int8](t33, a, t5, t6) /*line quern_gen.go:7415:1*/
 			}
-			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
-				if r.Halted() {
-					/*line tensor.go:219*/ r.Halt()
+			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				/*line tensor.go:233:40000*/ if r.Halted() {
+					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:7419:1*/
 				}
-				/*line tensor.go:220*/ l2 := at + i2*32
-				t52 := to
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-				/*line tensor.go:221*/ _ = t52[t6]
-				/*line tensor.go:221*/ place2 := &t52[t6]
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-				if x.column+l2 < x.n && k2+elements <= x.end {
-					/*line tensor.go:117:30000*/ t15 := place2
-					/*line tensor.go:118:30000*/ t25 := at3
-					/*line tensor.go:117:30000*/ t34 := b[t25:]
-//line tensor.go:117:30000
-					*t15 = *(*[16]int8)(t34)
-//line tensor.go:118:30000
-				} else {
-					/*line tensor.go:225*/ n4 := 0
-					if x.column+l2 < x.n {
-						n4 = x.end - k2
-					}
-					n5 := n4
-					/*line tensor.go:119:30000*/ t16 := place2
-					/*line tensor.go:119:30000*/ t26 := t16[:]
-					/*line tensor.go:120:30000*/ t44 := at3
-					/*line tensor.go:121:30000*/ t53 := n5
-					/*line tensor.go:119:30000*/ partOf[int8](t26, b, t44, t53) /*line quern_gen.go:6239:1*/
-				}
+				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
+				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:125:40000*/ t24 := to2
+				/*line tensor.go:125:40000*/ _ = tiles2[t24]
+				/*line tensor.go:125:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:126:40000*/ t52 := at2
+				/*line tensor.go:127:40000*/ t62 := n2
+				/*line tensor.go:125:40000*/ partOf[int8](t34, b, t52, t62) /*line quern_gen.go:7428:1*/
 			}
 		}
+		/*line tensor.go:236:40000*/ t8 := l
+		/*line tensor.go:237:40000*/ t9 := first5
+		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:239:40000*/ l2 := t8
+		/*line tensor.go:240*/ first6 := t9
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+		/*line tensor.go:270:40000*/ first7 := first6
+		/*line tensor.go:271:40000*/ count2 := count
+		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:272:40000*/ l4 := l3
+				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
+				/*line tensor.go:243*/ t13 := size5 / across2
+				for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+						to4 := to3 + i3*across2*8
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+						/*line tensor.go:122:40000*/ t25 := to4
+						/*line tensor.go:122:40000*/ _ = tiles2[t25]
+						/*line tensor.go:123:40000*/ t35 := at3
+						/*line tensor.go:122:40000*/ t43 := a[t35:]
+						/*line tensor.go:122:40000*/ tiles2[t25] = *(*[16]int8)(t43) /*line quern_gen.go:7454:1*/
+					}
+				}
+				/*line tensor.go:248*/ t26 := size6 / across2
+				for i4 := 0; i4 < t26; i4++ {
+					if r.Halted() {
+						/*line tensor.go:248*/ r.Halt()
+					}
+					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+						to5 := to3 + (rows3+i4*across2)*8
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+						/*line tensor.go:123:40000*/ t27 := to5
+						/*line tensor.go:123:40000*/ _ = tiles2[t27]
+						/*line tensor.go:124:40000*/ t36 := at4
+						/*line tensor.go:123:40000*/ t44 := b[t36:]
+						/*line tensor.go:123:40000*/ tiles2[t27] = *(*[16]int8)(t44) /*line quern_gen.go:7469:1*/
+					}
+				}
+				/*line tensor.go:253*/ l4.a += size7
+				l4.b += size7
+			}
+		}
+//line tensor.go:277:40000
+		*sum = [4][8]kernel.Accumulator[int32]{}
+		/*line tensor.go:280:40000*/ t37 := count2
+		/*line tensor.go:281:40000*/ countRow[threadX] = count2
+		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:7480:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first6 int, fbs [][2][8]kernel.MatrixB[int8]) {
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first6:])
-	for threadX := range 256 {
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-//line tensor.go:247:30000
-		*fa = [2][4]kernel.MatrixA[int8]{}
-//line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[int8]{} /*line quern_gen.go:6256:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorS8(r *host.Run, givens []*[16]int8, first7 int, start4 int, start5 int, t62 [][16]int8) {
-	givenRow := (*[256]*[16]int8)(givens[first7:])
+func quernRow4TensorS8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[int8], fbs [][2][4]kernel.MatrixA[int8], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][16]int8, a []int8, size11 int, columns4 int, ldb int, b []int8, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-		/*line tensor.go:252:30000*/ _ = t62[t7]
-		/*line tensor.go:252:30000*/ given := &t62[t7]
-		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:6272:1*/
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:283:40000*/ if step+2 < count2 {
+			/*line tensor.go:284:40000*/ l5 := l3
+			/*line tensor.go:285:40000*/ step3 := step + 2
+			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
+			/*line tensor.go:243*/ t14 := size10 / across3
+			for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+					to7 := to6 + i5*across3*8
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+					/*line tensor.go:122:40000*/ t28 := to7
+					/*line tensor.go:122:40000*/ _ = tiles2[t28]
+					/*line tensor.go:123:40000*/ t38 := at5
+					/*line tensor.go:122:40000*/ t45 := a[t38:]
+					/*line tensor.go:122:40000*/ tiles2[t28] = *(*[16]int8)(t45) /*line quern_gen.go:7509:1*/
+				}
+			}
+			/*line tensor.go:248*/ t29 := size11 / across3
+			for i6 := 0; i6 < t29; i6++ {
+				if r.Halted() {
+					/*line tensor.go:248*/ r.Halt()
+				}
+				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+					to8 := to6 + (rows4+i6*across3)*8
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+					/*line tensor.go:123:40000*/ t210 := to8
+					/*line tensor.go:123:40000*/ _ = tiles2[t210]
+					/*line tensor.go:124:40000*/ t39 := at6
+					/*line tensor.go:123:40000*/ t46 := b[t39:]
+					/*line tensor.go:123:40000*/ tiles2[t210] = *(*[16]int8)(t46) /*line quern_gen.go:7524:1*/
+				}
+			}
+			/*line tensor.go:253*/ l5.a += size7
+			l5.b += size7
+		}
+//line tensor.go:289:40000
+		*fa = [2][4]kernel.MatrixA[int8]{}
+//line tensor.go:290:40000
+		*fb = [2][4]kernel.MatrixA[int8]{} /*line quern_gen.go:7533:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+func quernRow5TensorS8(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:294:40000*/ aRow[threadX] = a2
+		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:7551:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorS8(r *host.Run, as []int, first10 int, givens []*[16]int8, start4 int, t47 [][16]int8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]int8)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:295:40000*/ t53 := a2 + start4
+		/*line tensor.go:295:40000*/ _ = t47[t53]
+		/*line tensor.go:295:40000*/ given := &t47[t53]
+		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:7565:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -6287,81 +7580,75 @@ func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first8 int
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[int8]{word, word2, word3, word4} /*line quern_gen.go:6290:1*/
+		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[int8]{word, word2, word3, word4} /*line quern_gen.go:7583:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first9 int, givens2 []*[16]int8, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][16]int8) {
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first9:])
-	givenRow2 := (*[256]*[16]int8)(givens2[first9:])
+func quernRow8TensorS8(r *host.Run, bs []int, first12 int, givens2 []*[16]int8, start6 int, t11 [][16]int8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]int8)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
-		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
-		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-		/*line tensor.go:255:30000*/ _ = t172[t18]
-		/*line tensor.go:255:30000*/ given2 := &t172[t18]
-		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6310:1*/
+		b2 := bRow[threadX]
+		/*line tensor.go:298:40000*/ t122 := b2 + start6
+		/*line tensor.go:298:40000*/ _ = t11[t122]
+		/*line tensor.go:298:40000*/ given2 := &t11[t122]
+		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7597:1*/
 	}
 }
 
 //go:noinline
-func quernRow9TensorS8(r *host.Run, fbs [][2][8]kernel.MatrixB[int8], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+func quernRow9TensorS8(r *host.Run, fbs [][2][4]kernel.MatrixA[int8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[int8]{word5, word6}
-		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[int8]{word7, word8} /*line quern_gen.go:6329:1*/
+		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[int8]{word5, word6, word7, word8} /*line quern_gen.go:7615:1*/
 	}
 }
 
 //go:noinline
-func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[int8], fbs [][2][8]kernel.MatrixB[int8], t24s []kernel.MatrixA[int8], t25s []kernel.MatrixB[int8], t26s []kernel.Accumulator[int32], now int, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[int8])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[int8])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[int8])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[int32])(t26s[first11:])
+func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first14 int, fas [][2][4]kernel.MatrixA[int8], fbs [][2][4]kernel.MatrixA[int8], t18s []kernel.MatrixA[int8], t19s []kernel.MatrixB[int8], t20s []kernel.Accumulator[int32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[int8])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[int8])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[int32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2] /*line quern_gen.go:6354:1*/
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
+//line tensor.go:303:40000
+		*t18 = fa[start8][i8]
+//line tensor.go:303:40000
+		*t19 = kernel.MatrixB[int8]{b3[start10], b3[start11]}
+//line tensor.go:303:40000
+		*t20 = sum[i8][j2] /*line quern_gen.go:7641:1*/
 	}
 }
 
 //go:noinline
-func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
-	sumRow2 := (*[256]int32)(sums2[first12:])
-	sumRow3 := (*[256]int32)(sums3[first12:])
-	sumRow4 := (*[256]int32)(sums4[first12:])
-	sumRow5 := (*[256]int32)(sums5[first12:])
+func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first15 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first15:])
+	sumRow2 := (*[256]int32)(sums2[first15:])
+	sumRow3 := (*[256]int32)(sums3[first15:])
+	sumRow4 := (*[256]int32)(sums4[first15:])
+	sumRow5 := (*[256]int32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -6369,45 +7656,87 @@ func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:6372:1*/
+		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:7659:1*/
 	}
 }
 
 //go:noinline
-func quernRow12TensorS8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31 int, wide int, ldc int, stepC int, alpha int32, beta int32, c []int32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
+func quernRow12TensorS8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[int32], wide int, result bool, stepC int, ldc int, t30 int, c []int32, alpha int32, t31 int, beta int32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
-			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
-				/*line tensor.go:270:30000*/ if r.Halted() {
-					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:6391:1*/
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:310:40000*/ t252 := x.row + t15
+		/*line tensor.go:311:40000*/ t262 := x.column + t211
+		/*line tensor.go:312:40000*/ row3 := t252
+		/*line tensor.go:313:40000*/ column3 := t262
+		/*line tensor.go:314:40000*/ switch {
+//line tensor.go:315
+		default:
+			/*line tensor.go:311:40000*/ if result {
+				/*line tensor.go:312:40000*/ column3 += result03
+				/*line tensor.go:313:40000*/ columns5 := x.n - column3
+				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
+						t282 := 2 * half
+						result04 := threadX&31>>2 + t282>>1<<3
+						row4 := row3 + i9*16 + result04
+						if row4 < x.m {
+							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							for j3 := 0; j3 < t30; j3++ {
+								if r.Halted() {
+									/*line tensor.go:318*/ r.Halt()
+								}
+								/*line tensor.go:319*/ if j3*8 < columns5 {
+									pair2 := pair + j3*4
+									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:127:40000*/ t212 := 2 * pair2
+									/*line tensor.go:127:40000*/ _ = c[t212]
+									/*line tensor.go:128:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:127:40000*/ _ = c[t48]
+									/*line tensor.go:128:40000*/ t54 := alpha * v
+									/*line tensor.go:129:40000*/ t63 := alpha * w
+									/*line tensor.go:127:40000*/ c[t212] = t54
+									/*line tensor.go:127:40000*/ c[t48] = t63 /*line quern_gen.go:7708:1*/
+								}
+							}
+						}
+					}
 				}
-				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
-					/*line tensor.go:271:30000*/ t322 := e
-					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
-					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
-					/*line tensor.go:274:30000*/ t342 := e
-					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
-					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
-					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
-					/*line tensor.go:120:30000*/ t19 := *x
-					/*line tensor.go:121:30000*/ t28 := row3
-					/*line tensor.go:122:30000*/ t36 := column3
-					/*line tensor.go:123:30000*/ t46 := v
-					/*line tensor.go:120:30000*/ putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c) /*line quern_gen.go:6405:1*/
-				}
+				/*line tensor.go:133*/ break
 			}
-			/*line tensor.go:275:30000*/ sum[0] = sum[1]
-			/*line tensor.go:276:30000*/ sum[1] = sum[2]
-			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:6410:1*/
+			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:330*/ r.Halt()
+					}
+					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
+						/*line tensor.go:332:40000*/ t322 := e
+						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:335:40000*/ t342 := e
+						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+						/*line tensor.go:126:40000*/ t16 := *x
+						/*line tensor.go:127:40000*/ t213 := row5
+						/*line tensor.go:128:40000*/ t310 := column4
+						/*line tensor.go:129:40000*/ t49 := v2
+						/*line tensor.go:126:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:7733:1*/
+					}
+				}
+				/*line tensor.go:336:40000*/ sum[0] = sum[1]
+				/*line tensor.go:337:40000*/ sum[1] = sum[2]
+				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:7738:1*/
+			}
 		}
 	}
 }
@@ -6436,216 +7765,224 @@ func quernHostTensorU8(r *host.Run) {
 	b := host.Slice[uint8](r, 13)
 	c := host.Slice[int32](r, 14)
 	var t3 int
-	size := k + part - 1
+	size := k + part*16 - 1
+	size2 := part * 16
 	var parts int
 	var t4 int
 	t1 := (m + 128 - 1) / 128
 	t2 := (n + 128 - 1) / 128
-	size2 := t1 * t2
-	rows := host.Scratch[int](r, 20, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 21, r.BlockDim.Count())
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
 	var rest int
 	var first2 int
 	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var lines [][16]uint8
-	lines2 := host.Shared[[6144][16]uint8](r, 0)
-	var step int
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 2, r.BlockDim.Count())
+	var tiles [][16]uint8
+	tiles2 := host.Shared[[6144][16]uint8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	elements := 16
-	size3 := 8 * elements
-	var next int
+	depth := 8 * elements
+	rows2 := 128
 	wide := 1
-	size4 := (1 + wide) * 128 * 8
-	t43 := wide * 128 / 32
-	var t54 int
-	var from [][16]uint8
+	columns2 := wide * 128
+	threads6 := 256
+	across := threads6 / 8
+	stages := 3
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	threads7 := 256
+	across2 := threads7 / 8
+	size5 := rows3 + across2 - 1
+	size6 := columns3 + across2 - 1
+	size7 := 8 * elements
+	var stage int
+	size8 := (1 + wide) * 128 * 8
 	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 3, r.BlockDim.Count())
-	fbs := host.Scratch[[2][8]kernel.MatrixB[uint8]](r, 4, r.BlockDim.Count())
-	var now int
-	var i3 int
-	var t62 [][16]uint8
-	givens := host.Scratch[*[16]uint8](r, 22, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
+	stages2 := 3
+	rows4 := 128
+	columns4 := wide * 128
+	size9 := int32((rows4 + columns4) * 8)
+	threads9 := 256
+	across3 := threads9 / 8
+	size10 := rows4 + across3 - 1
+	size11 := columns4 + across3 - 1
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]uint8
+	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
 	var j int
-	t122 := 2 * wide
-	var t132 int
-	var t142 int
-	var t152 int
-	var t162 int
-	var t172 [][16]uint8
-	givens2 := host.Scratch[*[16]uint8](r, 23, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var i4 int
+	t102 := 2 * wide
+	var t11 [][16]uint8
+	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
 	var j2 int
-	t232 := 4 * wide
-	t24s := host.Scratch[kernel.MatrixA[uint8]](r, 13, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixB[uint8]](r, 14, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.Accumulator[int32]](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[int32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[int32](r, 18, r.BlockDim.Count())
-	sums5 := host.Scratch[int32](r, 19, r.BlockDim.Count())
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[uint8]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[uint8]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[int32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[int32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[int32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
 	t31 := 4 * wide
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:183:30000*/ t3 = max(size/part, 1)
-		/*line tensor.go:184:30000*/ parts = t3
-		/*line tensor.go:185:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:184:30000*/ t4 = blockX % size2
-		/*line tensor.go:185:30000*/ for threadZ := range 1 {
-			/*line tensor.go:186:30000*/ for threadY := range 1 {
-				/*line tensor.go:187:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:188:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:189:30000*/ quernRow1TensorU8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6508:1*/
+		/*line tensor.go:192*/ t3 = max(size/size2, 1)
+		/*line tensor.go:193:40000*/ parts = t3
+		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:193:40000*/ t4 = blockX % size3
+		/*line tensor.go:194:40000*/ for threadZ := range 1 {
+			/*line tensor.go:195:40000*/ for threadY := range 1 {
+				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:198:40000*/ quernRow1TensorU8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:7857:1*/
 			}
 		}
-		/*line tensor.go:192:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:185:30000*/ rest = blockX / size2
-		/*line tensor.go:186:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:186:30000*/ first2 = rest % parts * part
-		/*line tensor.go:187:30000*/ start := min(first2+part, k)
-		/*line tensor.go:188:30000*/ for threadZ := range 1 {
-			/*line tensor.go:189:30000*/ for threadY := range 1 {
-				/*line tensor.go:190:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:191:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:192:30000*/ quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6520:1*/
+		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:194:40000*/ rest = blockX / size3
+		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:197:40000*/ for threadZ := range 1 {
+			/*line tensor.go:198:40000*/ for threadY := range 1 {
+				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:201:40000*/ quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:7869:1*/
 			}
 		}
-		/*line tensor.go:195:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:129:30000*/ lines = lines2[:]
-		/*line tensor.go:235*/ step = -2
-		for threadZ := range 1 {
-			/*line tensor.go:237:30000*/ for threadY := range 1 {
-				/*line tensor.go:238:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:239:30000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:240:30000*/ quernRow3TensorU8(r, xs, first4, counts, sums, size3) /*line quern_gen.go:6530:1*/
+		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:136*/ tiles = tiles2[:]
+		/*line tensor.go:280:40000*/ step = 0
+		/*line tensor.go:281:40000*/ for threadZ := range 1 {
+			/*line tensor.go:282:40000*/ for threadY := range 1 {
+				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:285:40000*/ quernRow3TensorU8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:7879:1*/
 			}
 		}
-		/*line tensor.go:243:30000*/ for ; step < counts[0]; step++ {
-			/*line tensor.go:244:30000*/ if r.Halted() {
-				/*line tensor.go:235*/ r.Halt()
+		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:289:40000*/ if r.Halted() {
+				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:7884:1*/
 			}
-			/*line tensor.go:236*/ if step >= 0 { /*line quern_gen.go:6537:1*/
-			}
-			/*line tensor.go:240:30000*/ next = step + 3 - 1
-			/*line tensor.go:241:30000*/ start2 := next % 3 * size4
-			/*line tensor.go:242:30000*/ start3 := next * 8
-			/*line tensor.go:243:30000*/ for threadZ := range 1 {
-				/*line tensor.go:244:30000*/ for threadY := range 1 {
-					/*line tensor.go:245:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:246:30000*/ first5 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:247:30000*/ quernRow4TensorU8(r, xs, first5, counts, next, start2, lines, start3, elements, stepA, lda, a, t43, stepB, ldb, b) /*line quern_gen.go:6546:1*/
+			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
+			/*line tensor.go:291:40000*/ kk = 0
+			/*line tensor.go:292:40000*/ for threadZ := range 1 {
+				/*line tensor.go:293:40000*/ for threadY := range 1 {
+					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:296:40000*/ quernRow4TensorU8(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:7892:1*/
 				}
 			}
-			/*line tensor.go:244:30000*/ if step >= 0 {
-				/*line tensor.go:245:30000*/ t54 = step % 3 * size4
-				/*line tensor.go:246:30000*/ r.ThreadIdx = kernel.Dim3{}
-				/*line tensor.go:245:30000*/ from = lines[t54:]
-				/*line tensor.go:249:30000*/ kk = 0
-				/*line tensor.go:250:30000*/ for threadZ := range 1 {
-					/*line tensor.go:251:30000*/ for threadY := range 1 {
-						/*line tensor.go:252:30000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:253:30000*/ quernRow5TensorU8(r, fas, first6, fbs) /*line quern_gen.go:6557:1*/
+			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
+				/*line tensor.go:300:40000*/ if r.Halted() {
+					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:7897:1*/
+				}
+				/*line tensor.go:294:40000*/ i7 = 0
+				/*line tensor.go:295:40000*/ start3 := kk * 2
+				/*line tensor.go:296:40000*/ for threadZ := range 1 {
+					/*line tensor.go:297:40000*/ for threadY := range 1 {
+						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
+						/*line tensor.go:299:40000*/ quernRow5TensorU8(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:7904:1*/
 					}
 				}
-				/*line tensor.go:256:30000*/ for ; kk < 4; kk++ {
-					/*line tensor.go:257:30000*/ if r.Halted() {
-						/*line tensor.go:249:30000*/ r.Halt() /*line quern_gen.go:6562:1*/
-					}
-					/*line tensor.go:250:30000*/ now = kk % 2
-					/*line tensor.go:251:30000*/ i3 = 0
-					/*line tensor.go:252:30000*/ for ; i3 < 4; i3++ {
-						/*line tensor.go:252:30000*/ t62 = from
-						/*line tensor.go:253:30000*/ start4 := i3 * 16
-						/*line tensor.go:254:30000*/ start5 := kk * 2
-						/*line tensor.go:255:30000*/ for threadZ := range 1 {
-							/*line tensor.go:256:30000*/ for threadY := range 1 {
-								/*line tensor.go:257:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:258:30000*/ first7 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:259:30000*/ quernRow6TensorU8(r, givens, first7, start4, start5, t62) /*line quern_gen.go:6574:1*/
-							}
-						}
-						/*line tensor.go:262:30000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-						/*line tensor.go:263:30000*/ for threadZ := range 1 {
-							/*line tensor.go:264:30000*/ for threadY := range 1 {
-								/*line tensor.go:265:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:266:30000*/ first8 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:267:30000*/ quernRow7TensorU8(r, fas, first8, words, words2, words3, words4, now, i3) /*line quern_gen.go:6582:1*/
-							}
+				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
+					/*line tensor.go:295:40000*/ t47 = tiles
+					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:297:40000*/ for threadZ := range 1 {
+						/*line tensor.go:298:40000*/ for threadY := range 1 {
+							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:301:40000*/ quernRow6TensorU8(r, as, first10, givens, start4, t47) /*line quern_gen.go:7914:1*/
 						}
 					}
-					/*line tensor.go:254:30000*/ j = 0
-					/*line tensor.go:255:30000*/ for ; j < t122; j++ {
-						/*line tensor.go:256:30000*/ if r.Halted() {
-							/*line tensor.go:254:30000*/ r.Halt() /*line quern_gen.go:6589:1*/
-						}
-						/*line tensor.go:255:30000*/ t132 = now
-						/*line tensor.go:256:30000*/ t142 = 2 * j
-						/*line tensor.go:257:30000*/ t152 = now
-						/*line tensor.go:258:30000*/ t162 = 2*j + 1
-						/*line tensor.go:259:30000*/ t172 = from
-						/*line tensor.go:260:30000*/ start6 := j * 16
-						/*line tensor.go:261:30000*/ start7 := kk * 2
-						/*line tensor.go:262:30000*/ for threadZ := range 1 {
-							/*line tensor.go:263:30000*/ for threadY := range 1 {
-								/*line tensor.go:264:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:265:30000*/ first9 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:266:30000*/ quernRow8TensorU8(r, fbs, first9, givens2, t132, t142, t152, t162, wide, start6, start7, t172) /*line quern_gen.go:6602:1*/
-							}
-						}
-						/*line tensor.go:269:30000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-						/*line tensor.go:270:30000*/ for threadZ := range 1 {
-							/*line tensor.go:271:30000*/ for threadY := range 1 {
-								/*line tensor.go:272*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:273:30000*/ first10 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:274:30000*/ quernRow9TensorU8(r, fbs, first10, words5, words6, words7, words8, t132, t142, t152, t162) /*line quern_gen.go:6610:1*/
-							}
+					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
+					/*line tensor.go:305:40000*/ start5 := kk % 2
+					/*line tensor.go:306:40000*/ for threadZ := range 1 {
+						/*line tensor.go:307:40000*/ for threadY := range 1 {
+							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:310:40000*/ quernRow7TensorU8(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:7923:1*/
 						}
 					}
-					/*line tensor.go:257:30000*/ i4 = 0
-					/*line tensor.go:258:30000*/ for ; i4 < 4; i4++ {
-						/*line tensor.go:259:30000*/ if r.Halted() {
-							/*line tensor.go:257:30000*/ r.Halt() /*line quern_gen.go:6617:1*/
+				}
+				/*line tensor.go:297:40000*/ j = 0
+				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
+					/*line tensor.go:298:40000*/ t11 = tiles
+					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
+					/*line tensor.go:300:40000*/ for threadZ := range 1 {
+						/*line tensor.go:301:40000*/ for threadY := range 1 {
+							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:304:40000*/ quernRow8TensorU8(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:7935:1*/
 						}
-						/*line tensor.go:258:30000*/ j2 = 0
-						/*line tensor.go:259:30000*/ for ; j2 < t232; j2++ {
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first11 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow10TensorU8(r, sums, first11, fas, fbs, t24s, t25s, t26s, now, i4, j2) /*line quern_gen.go:6625:1*/
-								}
+					}
+					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
+					/*line tensor.go:308:40000*/ start7 := kk % 2
+					/*line tensor.go:309:40000*/ for threadZ := range 1 {
+						/*line tensor.go:310:40000*/ for threadY := range 1 {
+							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
+							/*line tensor.go:313:40000*/ quernRow9TensorU8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7944:1*/
+						}
+					}
+				}
+				/*line tensor.go:300:40000*/ i8 = 0
+				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
+					/*line tensor.go:302:40000*/ if r.Halted() {
+						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:7951:1*/
+					}
+					/*line tensor.go:301:40000*/ j2 = 0
+					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
+						/*line tensor.go:303:40000*/ start8 := kk % 2
+						/*line tensor.go:304:40000*/ start9 := j2 / 2
+						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
+						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
+						/*line tensor.go:307:40000*/ for threadZ := range 1 {
+							/*line tensor.go:308:40000*/ for threadY := range 1 {
+								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:311:40000*/ quernRow10TensorU8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:7963:1*/
 							}
-							/*line tensor.go:259:30000*/ host.MMAUint8(sums2, sums3, sums4, sums5, t24s, t25s, t26s)
-							/*line tensor.go:260:30000*/ for threadZ := range 1 {
-								/*line tensor.go:261:30000*/ for threadY := range 1 {
-									/*line tensor.go:262:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									/*line tensor.go:263:30000*/ first12 := (threadZ*1 + threadY) * 256
-									/*line tensor.go:264:30000*/ quernRow11TensorU8(r, sums, first12, sums2, sums3, sums4, sums5, i4, j2) /*line quern_gen.go:6633:1*/
-								}
+						}
+						/*line tensor.go:303:40000*/ host.MMAUint8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						/*line tensor.go:304:40000*/ for threadZ := range 1 {
+							/*line tensor.go:305:40000*/ for threadY := range 1 {
+								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
+								/*line tensor.go:308:40000*/ quernRow11TensorU8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:7971:1*/
 							}
 						}
 					}
 				}
 			}
 		}
-		/*line tensor.go:272*/ for threadZ := range 1 {
-			/*line tensor.go:273:30000*/ for threadY := range 1 {
-				/*line tensor.go:274:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:275:30000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:276:30000*/ quernRow12TensorU8(r, xs, first13, sums, t31, wide, ldc, stepC, alpha, beta, c) /*line quern_gen.go:6645:1*/
+		/*line tensor.go:315*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first16 := (threadZ*1 + threadY) * 256
+				quernRow12TensorU8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta)
 			}
 		}
-	}
+	} /*line quern_gen.go:7985:1*/
 }
 
 //go:noinline
@@ -6654,11 +7991,11 @@ func quernRow1TensorU8(r *host.Run, rows []int, first int, columns []int, t4 int
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:184:30000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:185:30000*/ row2 := row
-		/*line tensor.go:186:30000*/ column2 := column
-		/*line tensor.go:187:30000*/ rowRow[threadX] = row2
-		/*line tensor.go:188:30000*/ columnRow[threadX] = column2 /*line quern_gen.go:6661:1*/
+		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:194:40000*/ row2 := row
+		/*line tensor.go:195:40000*/ column2 := column
+		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7998:1*/
 	}
 }
 
@@ -6672,141 +8009,212 @@ func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows []int, col
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:187:30000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128 * 1, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:128:30000
-		*x = result0 /*line quern_gen.go:6677:1*/
-	}
+		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:135
+		*x = result0
+	} /*line quern_gen.go:8015:1*/
 }
 
 //go:noinline
-func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, counts []int, sums [][4][8]kernel.Accumulator[int32], size3 int) {
+func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
-	countRow := (*[256]int)(counts[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
 	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
+		l3 := &lRow[threadX]
 		sum := &sumRow[threadX]
-		/*line tensor.go:196:30000*/ count := (x.end - x.first + size3 - 1) / size3
-//line tensor.go:234
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:211:40000
+		var first5 int32
+		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
+		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
+		/*line tensor.go:220:40000*/ rowA := t32
+		/*line tensor.go:221:40000*/ rowB := t42
+		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:224:40000*/ if rest2 > 0 {
+			/*line tensor.go:225:40000*/ first5 = 1
+			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
+			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
+				/*line tensor.go:229:40000*/ if r.Halted() {
+					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:8048:1*/
+				}
+				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
+				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:139:40000*/ t23 := to
+				/*line tensor.go:139:40000*/ _ = tiles2[t23]
+				/*line tensor.go:139:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:140:40000*/ t5 := at
+				/*line tensor.go:141:40000*/ t6 := n2
+				/*line tensor.go:139:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:8057:1*/
+			}
+			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				/*line tensor.go:233:40000*/ if r.Halted() {
+					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:8061:1*/
+				}
+				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
+				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:140:40000*/ t24 := to2
+				/*line tensor.go:140:40000*/ _ = tiles2[t24]
+				/*line tensor.go:140:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:141:40000*/ t52 := at2
+				/*line tensor.go:142:40000*/ t62 := n2
+				/*line tensor.go:140:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:8070:1*/
+			}
+		}
+		/*line tensor.go:236:40000*/ t8 := l
+		/*line tensor.go:237:40000*/ t9 := first5
+		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:239:40000*/ l2 := t8
+		/*line tensor.go:240*/ first6 := t9
+		count := t10
+//line tensor.go:269:40000
+		*l3 = l2
+		/*line tensor.go:270:40000*/ first7 := first6
+		/*line tensor.go:271:40000*/ count2 := count
+		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:272:40000*/ l4 := l3
+				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
+				/*line tensor.go:243*/ t13 := size5 / across2
+				for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
+						to4 := to3 + i3*across2*8
+						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
+						/*line tensor.go:137*/ t25 := to4
+						/*line tensor.go:137*/ _ = tiles2[t25]
+						/*line tensor.go:138:40000*/ t35 := at3
+						/*line tensor.go:137*/ t43 := a[t35:]
+						/*line tensor.go:137*/ tiles2[t25] = *(*[16]uint8)(t43) /*line quern_gen.go:8096:1*/
+					}
+				}
+				/*line tensor.go:248*/ t26 := size6 / across2
+				for i4 := 0; i4 < t26; i4++ {
+					if r.Halted() {
+						/*line tensor.go:248*/ r.Halt()
+					}
+					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
+						to5 := to3 + (rows3+i4*across2)*8
+						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
+						/*line tensor.go:138:40000*/ t27 := to5
+						/*line tensor.go:138:40000*/ _ = tiles2[t27]
+						/*line tensor.go:139:40000*/ t36 := at4
+						/*line tensor.go:138:40000*/ t44 := b[t36:]
+						/*line tensor.go:138:40000*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:8111:1*/
+					}
+				}
+				/*line tensor.go:253*/ l4.a += size7
+				l4.b += size7
+			}
+		}
+//line tensor.go:277:40000
 		*sum = [4][8]kernel.Accumulator[int32]{}
-		countRow[threadX] = count
-	} /*line quern_gen.go:6694:1*/
-}
-
-//go:noinline
-func quernRow4TensorU8(r *host.Run, xs []tensorTile, first5 int, counts []int, next int, start2 int, lines [][16]uint8, start3 int, elements int, stepA int, lda int, a []uint8, t43 int, stepB int, ldb int, b []uint8) {
-	xRow := (*[256]tensorTile)(xs[first5:])
-	countRow := (*[256]int)(counts[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		count := countRow[threadX]
-		chunk := threadX % 8
-		at := threadX / 8
-		/*line tensor.go:240:30000*/ if next < count {
-			/*line tensor.go:203:30000*/ t12 := start2
-			/*line tensor.go:203:30000*/ to := lines[t12:]
-			/*line tensor.go:205:30000*/ k2 := x.first + (start3+chunk)*elements
-			/*line tensor.go:206:30000*/ for i := 0; i < 4; i++ {
-				/*line tensor.go:207:30000*/ if r.Halted() {
-					/*line tensor.go:206:30000*/ r.Halt() /*line quern_gen.go:6713:1*/
-				}
-				/*line tensor.go:207:30000*/ l := at + i*32
-				/*line tensor.go:208:30000*/ t22 := to
-				/*line tensor.go:209:30000*/ t32 := l*8 + (chunk ^ l%8)
-				/*line tensor.go:208:30000*/ _ = t22[t32]
-				/*line tensor.go:208:30000*/ place := &t22[t32]
-				/*line tensor.go:209:30000*/ at2 := x.batch*stepA + (x.row+l)*lda + k2
-				/*line tensor.go:210:30000*/ if x.row+l < x.m && k2+elements <= x.end {
-					/*line tensor.go:130*/ t13 := place
-					t23 := at2
-					/*line tensor.go:130*/ t33 := a[t23:]
-//line tensor.go:130
-					*t13 = *(*[16]uint8)(t33)
-				} else {
-					/*line tensor.go:212:30000*/ n2 := 0
-					/*line tensor.go:213:30000*/ if x.row+l < x.m {
-						/*line tensor.go:214*/ n2 = x.end - k2
-					}
-					n3 := n2
-					/*line tensor.go:132*/ t14 := place
-					/*line tensor.go:132*/ t24 := t14[:]
-					t42 := at2
-					t5 := n3
-					/*line tensor.go:132*/ partOf[uint8](t24, a, t42, t5)
-				}
-			}
-			/*line tensor.go:219*/ for i2 := 0; i2 < t43; i2++ {
-				if r.Halted() {
-					/*line tensor.go:219*/ r.Halt()
-				}
-				/*line tensor.go:220*/ l2 := at + i2*32
-				t52 := to
-				t6 := (128+l2)*8 + (chunk ^ l2%8)
-				/*line tensor.go:221*/ _ = t52[t6]
-				/*line tensor.go:221*/ place2 := &t52[t6]
-				at3 := x.batch*stepB + (x.column+l2)*ldb + k2
-				if x.column+l2 < x.n && k2+elements <= x.end {
-					/*line tensor.go:131*/ t15 := place2
-					t25 := at3
-					/*line tensor.go:131*/ t34 := b[t25:]
-//line tensor.go:131
-					*t15 = *(*[16]uint8)(t34)
-				} else {
-					/*line tensor.go:225*/ n4 := 0
-					if x.column+l2 < x.n {
-						n4 = x.end - k2
-					}
-					n5 := n4
-					/*line tensor.go:133*/ t16 := place2
-					/*line tensor.go:133*/ t26 := t16[:]
-					t44 := at3
-					t53 := n5
-					/*line tensor.go:133*/ partOf[uint8](t26, b, t44, t53)
-				}
-			}
-		} /*line quern_gen.go:6769:1*/
+		/*line tensor.go:280:40000*/ t37 := count2
+		/*line tensor.go:281:40000*/ countRow[threadX] = count2
+		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:8122:1*/
 	}
 }
 
 //go:noinline
-func quernRow5TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first6 int, fbs [][2][8]kernel.MatrixB[uint8]) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first6:])
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first6:])
+func quernRow4TensorU8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, size11 int, columns4 int, ldb int, b []uint8, size7 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
 	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-//line tensor.go:247:30000
+		/*line tensor.go:283:40000*/ if step+2 < count2 {
+			/*line tensor.go:284:40000*/ l5 := l3
+			/*line tensor.go:285:40000*/ step3 := step + 2
+			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
+			/*line tensor.go:243*/ t14 := size10 / across3
+			for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
+					to7 := to6 + i5*across3*8
+					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
+					/*line tensor.go:137*/ t28 := to7
+					/*line tensor.go:137*/ _ = tiles2[t28]
+					/*line tensor.go:138:40000*/ t38 := at5
+					/*line tensor.go:137*/ t45 := a[t38:]
+					/*line tensor.go:137*/ tiles2[t28] = *(*[16]uint8)(t45) /*line quern_gen.go:8151:1*/
+				}
+			}
+			/*line tensor.go:248*/ t29 := size11 / across3
+			for i6 := 0; i6 < t29; i6++ {
+				if r.Halted() {
+					/*line tensor.go:248*/ r.Halt()
+				}
+				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
+					to8 := to6 + (rows4+i6*across3)*8
+					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
+					/*line tensor.go:138:40000*/ t210 := to8
+					/*line tensor.go:138:40000*/ _ = tiles2[t210]
+					/*line tensor.go:139:40000*/ t39 := at6
+					/*line tensor.go:138:40000*/ t46 := b[t39:]
+					/*line tensor.go:138:40000*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:8166:1*/
+				}
+			}
+			/*line tensor.go:253*/ l5.a += size7
+			l5.b += size7
+		}
+//line tensor.go:289:40000
 		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:248:30000
-		*fb = [2][8]kernel.MatrixB[uint8]{} /*line quern_gen.go:6783:1*/
+//line tensor.go:290:40000
+		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:8175:1*/
 	}
 }
 
 //go:noinline
-func quernRow6TensorU8(r *host.Run, givens []*[16]uint8, first7 int, start4 int, start5 int, t62 [][16]uint8) {
-	givenRow := (*[256]*[16]uint8)(givens[first7:])
+func quernRow5TensorU8(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:294:40000*/ aRow[threadX] = a2
+		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:8193:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorU8(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]uint8)(givens[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		warp := (threadX + first7) >> 5
-		t35 := warp / 4 * 64
-		t17 := (threadX + first7) & 31 % 16
-		t27 := (threadX + first7) & 31 / 16
-		/*line tensor.go:252:30000*/ t7 := (t35+start4+t17)*8 + (start5 + t27 ^ t17%8)
-		/*line tensor.go:252:30000*/ _ = t62[t7]
-		/*line tensor.go:252:30000*/ given := &t62[t7]
-		/*line tensor.go:253:30000*/ givenRow[threadX] = given /*line quern_gen.go:6799:1*/
+		a2 := aRow[threadX]
+		/*line tensor.go:295:40000*/ t53 := a2 + start4
+		/*line tensor.go:295:40000*/ _ = t47[t53]
+		/*line tensor.go:295:40000*/ given := &t47[t53]
+		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:8207:1*/
 	}
 }
 
 //go:noinline
-func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, now int, i3 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
-	wordRow := (*[256]uint32)(words[first8:])
-	wordRow2 := (*[256]uint32)(words2[first8:])
-	wordRow3 := (*[256]uint32)(words3[first8:])
-	wordRow4 := (*[256]uint32)(words4[first8:])
+func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fa := &faRow[threadX]
@@ -6814,81 +8222,75 @@ func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first8 in
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:252:30000*/ fa[now][i3] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:6817:1*/
+		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:8225:1*/
 	}
 }
 
 //go:noinline
-func quernRow8TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first9 int, givens2 []*[16]uint8, t132 int, t142 int, t152 int, t162 int, wide int, start6 int, start7 int, t172 [][16]uint8) {
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first9:])
-	givenRow2 := (*[256]*[16]uint8)(givens2[first9:])
+func quernRow8TensorU8(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		warp := (threadX + first9) >> 5
-		t45 := warp % 4 * 32 * wide
-		t17 := (threadX + first9) & 31 % 16
-		t27 := (threadX + first9) & 31 / 16
-		/*line tensor.go:255:30000*/ _ = fb[t132][t142]
-		/*line tensor.go:255:30000*/ _ = fb[t152][t162]
-		/*line tensor.go:256:30000*/ t18 := (128+t45+start6+t17)*8 + (start7 + t27 ^ t17%8)
-		/*line tensor.go:255:30000*/ _ = t172[t18]
-		/*line tensor.go:255:30000*/ given2 := &t172[t18]
-		/*line tensor.go:256:30000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6837:1*/
+		b2 := bRow[threadX]
+		/*line tensor.go:298:40000*/ t122 := b2 + start6
+		/*line tensor.go:298:40000*/ _ = t11[t122]
+		/*line tensor.go:298:40000*/ given2 := &t11[t122]
+		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8239:1*/
 	}
 }
 
 //go:noinline
-func quernRow9TensorU8(r *host.Run, fbs [][2][8]kernel.MatrixB[uint8], first10 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, t132 int, t142 int, t152 int, t162 int) {
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first10:])
-	wordRow5 := (*[256]uint32)(words5[first10:])
-	wordRow6 := (*[256]uint32)(words6[first10:])
-	wordRow7 := (*[256]uint32)(words7[first10:])
-	wordRow8 := (*[256]uint32)(words8[first10:])
+func quernRow9TensorU8(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		fb := &fbRow[threadX]
 		word5 := wordRow5[threadX]
-		word7 := wordRow6[threadX]
-		word6 := wordRow7[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:255:30000*/ fb[t132][t142] = kernel.MatrixB[uint8]{word5, word6}
-		/*line tensor.go:255:30000*/ fb[t152][t162] = kernel.MatrixB[uint8]{word7, word8} /*line quern_gen.go:6856:1*/
+		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8} /*line quern_gen.go:8257:1*/
 	}
 }
 
 //go:noinline
-func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first11 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][8]kernel.MatrixB[uint8], t24s []kernel.MatrixA[uint8], t25s []kernel.MatrixB[uint8], t26s []kernel.Accumulator[int32], now int, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first11:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
-	fbRow := (*[256][2][8]kernel.MatrixB[uint8])(fbs[first11:])
-	t24Row := (*[256]kernel.MatrixA[uint8])(t24s[first11:])
-	t25Row := (*[256]kernel.MatrixB[uint8])(t25s[first11:])
-	t26Row := (*[256]kernel.Accumulator[int32])(t26s[first11:])
+func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[uint8], t19s []kernel.MatrixB[uint8], t20s []kernel.Accumulator[int32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[uint8])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[uint8])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[int32])(t20s[first14:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		t242 := &t24Row[threadX]
-		t252 := &t25Row[threadX]
-		t262 := &t26Row[threadX]
-//line tensor.go:259:30000
-		*t242 = fa[now][i4]
-//line tensor.go:259:30000
-		*t252 = fb[now][j2]
-//line tensor.go:259:30000
-		*t262 = sum[i4][j2] /*line quern_gen.go:6881:1*/
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
+//line tensor.go:303:40000
+		*t18 = fa[start8][i8]
+//line tensor.go:303:40000
+		*t19 = kernel.MatrixB[uint8]{b3[start10], b3[start11]}
+//line tensor.go:303:40000
+		*t20 = sum[i8][j2] /*line quern_gen.go:8283:1*/
 	}
 }
 
 //go:noinline
-func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first12 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i4 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first12:])
-	sumRow2 := (*[256]int32)(sums2[first12:])
-	sumRow3 := (*[256]int32)(sums3[first12:])
-	sumRow4 := (*[256]int32)(sums4[first12:])
-	sumRow5 := (*[256]int32)(sums5[first12:])
+func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first15 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first15:])
+	sumRow2 := (*[256]int32)(sums2[first15:])
+	sumRow3 := (*[256]int32)(sums3[first15:])
+	sumRow4 := (*[256]int32)(sums4[first15:])
+	sumRow5 := (*[256]int32)(sums5[first15:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -6896,46 +8298,151 @@ func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:259:30000*/ sum[i4][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:6899:1*/
+		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:8301:1*/
 	}
 }
 
 //go:noinline
-func quernRow12TensorU8(r *host.Run, xs []tensorTile, first13 int, sums [][4][8]kernel.Accumulator[int32], t31 int, wide int, ldc int, stepC int, alpha int32, beta int32, c []int32) {
-	xRow := (*[256]tensorTile)(xs[first13:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first13:])
+func quernRow12TensorU8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[int32], wide int, result bool, stepC int, ldc int, t30 int, c []int32, alpha int32, t31 int, beta int32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first16:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := &xRow[threadX]
 		sum := &sumRow[threadX]
-		warp := (threadX + first13) >> 5
-		t35 := warp / 4 * 64
-		at4 := (threadX + first13) & 31 & 3 << 1
-		t45 := warp % 4 * 32 * wide
-		/*line tensor.go:268:30000*/ for i5 := 0; i5 < 4; i5++ {
-			/*line tensor.go:269:30000*/ for j3 := 0; j3 < t31; j3++ {
-				/*line tensor.go:270:30000*/ if r.Halted() {
-					/*line tensor.go:269:30000*/ r.Halt() /*line quern_gen.go:6918:1*/
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:310:40000*/ t252 := x.row + t15
+		/*line tensor.go:311:40000*/ t262 := x.column + t211
+		/*line tensor.go:312:40000*/ row3 := t252
+		/*line tensor.go:313:40000*/ column3 := t262
+		/*line tensor.go:314:40000*/ switch {
+//line tensor.go:315
+		default:
+			/*line tensor.go:311:40000*/ if result {
+				/*line tensor.go:312:40000*/ column3 += result03
+				/*line tensor.go:313:40000*/ columns5 := x.n - column3
+				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
+						t282 := 2 * half
+						result04 := threadX&31>>2 + t282>>1<<3
+						row4 := row3 + i9*16 + result04
+						if row4 < x.m {
+							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							for j3 := 0; j3 < t30; j3++ {
+								if r.Halted() {
+									/*line tensor.go:318*/ r.Halt()
+								}
+								/*line tensor.go:319*/ if j3*8 < columns5 {
+									pair2 := pair + j3*4
+									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:142:40000*/ t212 := 2 * pair2
+									/*line tensor.go:142:40000*/ _ = c[t212]
+									/*line tensor.go:143:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:142:40000*/ _ = c[t48]
+									/*line tensor.go:143:40000*/ t54 := alpha * v
+									/*line tensor.go:144:40000*/ t63 := alpha * w
+									/*line tensor.go:142:40000*/ c[t212] = t54
+									/*line tensor.go:142:40000*/ c[t48] = t63 /*line quern_gen.go:8350:1*/
+								}
+							}
+						}
+					}
 				}
-				/*line tensor.go:270:30000*/ for e := 0; e < 4; e++ {
-					/*line tensor.go:271:30000*/ t322 := e
-					/*line tensor.go:272*/ result02 := (threadX+first13)&31>>2 + t322>>1<<3
-					/*line tensor.go:273:30000*/ row3 := x.row + t35 + i5*16 + result02
-					/*line tensor.go:274:30000*/ t342 := e
-					/*line tensor.go:275:30000*/ result03 := at4 + t342&1
-					/*line tensor.go:276:30000*/ column3 := x.column + t45 + j3*8 + result03
-					/*line tensor.go:271:30000*/ v := sum[0][j3][e]
-					/*line tensor.go:134*/ t19 := *x
-					t28 := row3
-					t36 := column3
-					/*line tensor.go:137:30000*/ t46 := v
-					/*line tensor.go:134*/ putInteger(t19, t28, t36, t46, ldc, stepC, alpha, beta, c)
-				}
+				/*line tensor.go:148:40000*/ break /*line quern_gen.go:8356:1*/
 			}
-			/*line tensor.go:275:30000*/ sum[0] = sum[1]
-			/*line tensor.go:276:30000*/ sum[1] = sum[2]
-			/*line tensor.go:277:30000*/ sum[2] = sum[3] /*line quern_gen.go:6937:1*/
+			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:330*/ r.Halt()
+					}
+					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
+						/*line tensor.go:332:40000*/ t322 := e
+						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:335:40000*/ t342 := e
+						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+						/*line tensor.go:141:40000*/ t16 := *x
+						/*line tensor.go:142:40000*/ t213 := row5
+						/*line tensor.go:143:40000*/ t310 := column4
+						/*line tensor.go:144:40000*/ t49 := v2
+						/*line tensor.go:141:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:8375:1*/
+					}
+				}
+				/*line tensor.go:336:40000*/ sum[0] = sum[1]
+				/*line tensor.go:337:40000*/ sum[1] = sum[2]
+				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:8380:1*/
+			}
 		}
+	}
+}
+
+func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
+	host.Plain(r, func(t kernel.Thread) { copyRows[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	strideFrom := host.Value[int](r, 2)
+	strideTo := host.Value[int](r, 3)
+	stepFrom := host.Value[int](r, 4)
+	stepTo := host.Value[int](r, 5)
+	matrices := host.Value[int](r, 6)
+	from := host.Slice[T](r, 7)
+	to := host.Slice[T](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows * columns
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CopyRows[T](r, base, size, columns, to, rows, stepTo, strideTo, from, stepFrom, strideFrom, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size int, columns int, to []T, rows int, stepTo int, strideTo int, from []T, stepFrom int, strideFrom int, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			/*line tensor.go:349*/ t1 := i / columns
+			/*line tensor.go:349*/ t2 := i % columns
+			row := t1
+			/*line tensor.go:351:40000*/ column := t2
+			/*line tensor.go:350*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column] /*line quern_gen.go:8431:1*/
+		}
+		/*line tensor.go:352*/ return /*line quern_gen.go:8433:1*/
+	}
+	/*line tensor.go:354:40000*/ for threadX := range width {
+		/*line tensor.go:355:40000*/ r.ThreadIdx.X = threadX
+		/*line tensor.go:356:40000*/ i := base + threadX
+		/*line tensor.go:346*/ if i >= size {
+			continue
+		}
+		t1 := i / columns
+		/*line tensor.go:349*/ t2 := i % columns
+		row := t1
+		/*line tensor.go:351:40000*/ column := t2
+		/*line tensor.go:350*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column] /*line quern_gen.go:8445:1*/
 	}
 }
 
@@ -6970,23 +8477,23 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
 		/*line transpose.go:25*/ t1 = blockX % all
-		/*line transpose.go:26:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:26:50000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line transpose.go:25*/ t2 = blockX / all
-		/*line transpose.go:26:40000*/ i = t1
-		/*line transpose.go:27:40000*/ matrix = t2
-		/*line transpose.go:28:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26:40000*/ t3 = i / tiles * 32
-		/*line transpose.go:27:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26:40000*/ t4 = i % tiles * 32
-		/*line transpose.go:27:40000*/ row = t3
-		/*line transpose.go:28:40000*/ column = t4
-		/*line transpose.go:28:40000*/ iFirst = 0
-		/*line transpose.go:29:40000*/ for ; iFirst < 32; iFirst += 8 {
-			/*line transpose.go:30:40000*/ quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom) /*line quern_gen.go:6985:1*/
+		/*line transpose.go:26:50000*/ i = t1
+		/*line transpose.go:27:50000*/ matrix = t2
+		/*line transpose.go:28:50000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:26:50000*/ t3 = i / tiles * 32
+		/*line transpose.go:27:50000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:26:50000*/ t4 = i % tiles * 32
+		/*line transpose.go:27:50000*/ row = t3
+		/*line transpose.go:28:50000*/ column = t4
+		/*line transpose.go:28:50000*/ iFirst = 0
+		/*line transpose.go:29:50000*/ for ; iFirst < 32; iFirst += 8 {
+			/*line transpose.go:30:50000*/ quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom) /*line quern_gen.go:8492:1*/
 		}
-		/*line transpose.go:34:40000*/ iFirst2 = 0
-		/*line transpose.go:35:40000*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			/*line transpose.go:36:40000*/ quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile) /*line quern_gen.go:6989:1*/
+		/*line transpose.go:34:50000*/ iFirst2 = 0
+		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
+			/*line transpose.go:36:50000*/ quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile) /*line quern_gen.go:8496:1*/
 		}
 	}
 }
@@ -7015,15 +8522,15 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
-						/*line transpose.go:30:40000*/ copy(row2, row3)
-						/*line transpose.go:31:40000*/ break done3 /*line quern_gen.go:7019:1*/
+						/*line transpose.go:30:50000*/ copy(row2, row3)
+						/*line transpose.go:31:50000*/ break done3 /*line quern_gen.go:8526:1*/
 					}
 				}
-				/*line transpose.go:34:40000*/ for threadX := range 32 {
-					/*line transpose.go:35:40000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:28:40000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:29:40000*/ if start2 < rows && column+threadX < columns {
-							/*line transpose.go:30:40000*/ tile[iFirst+threadY][threadX] = from[start4+threadX] /*line quern_gen.go:7026:1*/
+				/*line transpose.go:34:50000*/ for threadX := range 32 {
+					/*line transpose.go:35:50000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:28:50000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:29:50000*/ if start2 < rows && column+threadX < columns {
+							/*line transpose.go:30:50000*/ tile[iFirst+threadY][threadX] = from[start4+threadX] /*line quern_gen.go:8533:1*/
 						}
 					}
 				}
@@ -7053,21 +8560,20 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 {
+					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
-							/*line transpose.go:36:40000*/ row4[threadX] = row5[threadX][iFirst2+threadY] /*line quern_gen.go:7061:1*/
+							/*line transpose.go:36:50000*/ row4[threadX] = row5[threadX][iFirst2+threadY] /*line quern_gen.go:8567:1*/
 						}
-						/*line transpose.go:38:40000*/ break done4 /*line quern_gen.go:7063:1*/
+						/*line transpose.go:38:50000*/ break done4 /*line quern_gen.go:8569:1*/
 					}
 				}
-				/*line transpose.go:41:40000*/ for threadX := range 32 {
-					/*line transpose.go:42:40000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:34:40000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:35:40000*/ if start6 < columns && row+threadX < rows {
-							/*line transpose.go:36:40000*/ to[start8+threadX] = tile[threadX][iFirst2+threadY] /*line quern_gen.go:7070:1*/
+				/*line transpose.go:41:50000*/ for threadX := range 32 {
+					/*line transpose.go:42:50000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:34:50000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:35:50000*/ if start6 < columns && row+threadX < rows {
+							/*line transpose.go:36:50000*/ to[start8+threadX] = tile[threadX][iFirst2+threadY] /*line quern_gen.go:8576:1*/
 						}
 					}
 				}
@@ -7096,30 +8602,30 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line transpose.go:49:40000*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
-		/*line transpose.go:50:40000*/ for i*(i+1)/2 > blockX {
-			/*line transpose.go:51:40000*/ if r.Halted() {
-				/*line transpose.go:50:40000*/ r.Halt() /*line quern_gen.go:7102:1*/
+		/*line transpose.go:49:50000*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
+		/*line transpose.go:50:50000*/ for i*(i+1)/2 > blockX {
+			/*line transpose.go:51:50000*/ if r.Halted() {
+				/*line transpose.go:50:50000*/ r.Halt() /*line quern_gen.go:8608:1*/
 			}
-			/*line transpose.go:51:40000*/ i-- /*line quern_gen.go:7104:1*/
+			/*line transpose.go:51:50000*/ i-- /*line quern_gen.go:8610:1*/
 		}
-		/*line transpose.go:53:40000*/ for (i+1)*(i+2)/2 <= blockX {
-			/*line transpose.go:54:40000*/ if r.Halted() {
-				/*line transpose.go:53:40000*/ r.Halt() /*line quern_gen.go:7108:1*/
+		/*line transpose.go:53:50000*/ for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:54:50000*/ if r.Halted() {
+				/*line transpose.go:53:50000*/ r.Halt() /*line quern_gen.go:8614:1*/
 			}
-			/*line transpose.go:54:40000*/ i++ /*line quern_gen.go:7110:1*/
+			/*line transpose.go:54:50000*/ i++ /*line quern_gen.go:8616:1*/
 		}
-		/*line transpose.go:56:40000*/ t1 = i * 32
-		/*line transpose.go:57:40000*/ t2 = (blockX - i*(i+1)/2) * 32
-		/*line transpose.go:58:40000*/ row = t1
-		/*line transpose.go:59:40000*/ column = t2
-		/*line transpose.go:58:40000*/ iFirst = 0
-		/*line transpose.go:59:40000*/ for ; iFirst < 32; iFirst += 8 {
-			/*line transpose.go:60:40000*/ quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper) /*line quern_gen.go:7118:1*/
+		/*line transpose.go:56:50000*/ t1 = i * 32
+		/*line transpose.go:57:50000*/ t2 = (blockX - i*(i+1)/2) * 32
+		/*line transpose.go:58:50000*/ row = t1
+		/*line transpose.go:59:50000*/ column = t2
+		/*line transpose.go:58:50000*/ iFirst = 0
+		/*line transpose.go:59:50000*/ for ; iFirst < 32; iFirst += 8 {
+			/*line transpose.go:60:50000*/ quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper) /*line quern_gen.go:8624:1*/
 		}
-		/*line transpose.go:67:40000*/ iFirst2 = 0
-		/*line transpose.go:68:40000*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			/*line transpose.go:69:40000*/ quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower) /*line quern_gen.go:7122:1*/
+		/*line transpose.go:67:50000*/ iFirst2 = 0
+		/*line transpose.go:68*/ for ; iFirst2 < 32; iFirst2 += 8 {
+			/*line transpose.go:69:50000*/ quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower) /*line quern_gen.go:8628:1*/
 		}
 	}
 }
@@ -7154,43 +8660,43 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-						/*line transpose.go:60:40000*/ copy(row2, row3)
-						/*line transpose.go:61:40000*/ break done2 /*line quern_gen.go:7158:1*/
+						/*line transpose.go:60:50000*/ copy(row2, row3)
+						/*line transpose.go:61:50000*/ break done2 /*line quern_gen.go:8664:1*/
 					}
 				}
-				/*line transpose.go:64:40000*/ for threadX := range 32 {
-					/*line transpose.go:65:40000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:66:40000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:59:40000*/ if start2 < n && column+threadX < n {
-							/*line transpose.go:60:40000*/ lower[iFirst+threadY][threadX] = data[start3+threadX] /*line quern_gen.go:7165:1*/
+				/*line transpose.go:64:50000*/ for threadX := range 32 {
+					/*line transpose.go:65:50000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:66:50000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:59:50000*/ if start2 < n && column+threadX < n {
+							/*line transpose.go:60:50000*/ lower[iFirst+threadY][threadX] = data[start3+threadX] /*line quern_gen.go:8671:1*/
 						}
 					}
 				}
 			}
-//line transpose.go:65:40000
+//line transpose.go:65:50000
 		done3:
-			/*line transpose.go:66:40000*/ switch {
-//line transpose.go:67:40000
+			/*line transpose.go:66:50000*/ switch {
+//line transpose.go:67:50000
 			default:
-				/*line transpose.go:68:40000*/ if !(iFirst+threadY < 32 && start6 < n) {
-					/*line transpose.go:69:40000*/ break done3 /*line quern_gen.go:7176:1*/
+				/*line transpose.go:68*/ if !(iFirst+threadY < 32 && start6 < n) {
+					/*line transpose.go:69:50000*/ break done3 /*line quern_gen.go:8682:1*/
 				}
-				/*line transpose.go:71:40000*/ if same2 {
-					/*line transpose.go:72:40000*/ if count2 <= 0 {
-						/*line transpose.go:73:40000*/ break done3 /*line quern_gen.go:7180:1*/
+				/*line transpose.go:71:50000*/ if same2 {
+					/*line transpose.go:72:50000*/ if count2 <= 0 {
+						/*line transpose.go:73:50000*/ break done3 /*line quern_gen.go:8686:1*/
 					}
-					/*line transpose.go:75:40000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-						/*line transpose.go:76:40000*/ row4 := upper[iFirst+threadY][:count2]
-						/*line transpose.go:77:40000*/ row5 := data[start8:][:count2]
-						/*line transpose.go:63:40000*/ copy(row4, row5)
-						/*line transpose.go:64:40000*/ break done3 /*line quern_gen.go:7186:1*/
+					/*line transpose.go:75:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+						/*line transpose.go:76:50000*/ row4 := upper[iFirst+threadY][:count2]
+						/*line transpose.go:77:50000*/ row5 := data[start8:][:count2]
+						/*line transpose.go:63:50000*/ copy(row4, row5)
+						/*line transpose.go:64:50000*/ break done3 /*line quern_gen.go:8692:1*/
 					}
 				}
-				/*line transpose.go:67:40000*/ for threadX := range 32 {
-					/*line transpose.go:68:40000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:69:40000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:62:40000*/ if start6 < n && row+threadX < n {
-							/*line transpose.go:63:40000*/ upper[iFirst+threadY][threadX] = data[start7+threadX] /*line quern_gen.go:7193:1*/
+				/*line transpose.go:67:50000*/ for threadX := range 32 {
+					/*line transpose.go:68*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:69:50000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:62:50000*/ if start6 < n && row+threadX < n {
+							/*line transpose.go:63:50000*/ upper[iFirst+threadY][threadX] = data[start7+threadX] /*line quern_gen.go:8699:1*/
 						}
 					}
 				}
@@ -7227,52 +8733,50 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count3 <= 0 {
 						break done4
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 {
+					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							r.ThreadIdx.X = threadX
-							/*line transpose.go:69:40000*/ row6[threadX] = row7[threadX][iFirst2+threadY] /*line quern_gen.go:7235:1*/
+							/*line transpose.go:69:50000*/ row6[threadX] = row7[threadX][iFirst2+threadY] /*line quern_gen.go:8740:1*/
 						}
-						/*line transpose.go:71:40000*/ break done4 /*line quern_gen.go:7237:1*/
+						/*line transpose.go:71:50000*/ break done4 /*line quern_gen.go:8742:1*/
 					}
 				}
-				/*line transpose.go:74:40000*/ for threadX := range 32 {
-					/*line transpose.go:75:40000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:76:40000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:68:40000*/ if start10 < n && column+threadX < n {
-							/*line transpose.go:69:40000*/ data[start11+threadX] = upper[threadX][iFirst2+threadY] /*line quern_gen.go:7244:1*/
+				/*line transpose.go:74:50000*/ for threadX := range 32 {
+					/*line transpose.go:75:50000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:76:50000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:68*/ if start10 < n && column+threadX < n {
+							/*line transpose.go:69:50000*/ data[start11+threadX] = upper[threadX][iFirst2+threadY] /*line quern_gen.go:8749:1*/
 						}
 					}
 				}
 			}
-//line transpose.go:74:40000
+//line transpose.go:74:50000
 		done5:
-			/*line transpose.go:75:40000*/ switch {
-//line transpose.go:76:40000
+			/*line transpose.go:75:50000*/ switch {
+//line transpose.go:76:50000
 			default:
-				/*line transpose.go:77:40000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-					/*line transpose.go:78:40000*/ break done5 /*line quern_gen.go:7255:1*/
+				/*line transpose.go:77:50000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
+					/*line transpose.go:78:50000*/ break done5 /*line quern_gen.go:8760:1*/
 				}
-				/*line transpose.go:80:40000*/ if same5 {
-					/*line transpose.go:81:40000*/ if count4 <= 0 {
-						/*line transpose.go:82:40000*/ break done5 /*line quern_gen.go:7259:1*/
+				/*line transpose.go:80:50000*/ if same5 {
+					/*line transpose.go:81:50000*/ if count4 <= 0 {
+						/*line transpose.go:82:50000*/ break done5 /*line quern_gen.go:8764:1*/
 					}
-					/*line transpose.go:84:40000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 {
-						/*line transpose.go:85:40000*/ row8 := data[start16:][:count4]
-						/*line transpose.go:86:40000*/ row9 := lower[:count4]
-						/*line transpose.go:87:40000*/ for threadX := range count4 {
-							/*line transpose.go:88:40000*/ r.ThreadIdx.X = threadX
-							/*line transpose.go:72:40000*/ row8[threadX] = row9[threadX][iFirst2+threadY] /*line quern_gen.go:7266:1*/
+					/*line transpose.go:84:50000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+						/*line transpose.go:85:50000*/ row8 := data[start16:][:count4]
+						/*line transpose.go:86:50000*/ row9 := lower[:count4]
+						/*line transpose.go:87:50000*/ for threadX := range count4 {
+							/*line transpose.go:72:50000*/ row8[threadX] = row9[threadX][iFirst2+threadY] /*line quern_gen.go:8770:1*/
 						}
-						/*line transpose.go:74:40000*/ break done5 /*line quern_gen.go:7268:1*/
+						/*line transpose.go:74:50000*/ break done5 /*line quern_gen.go:8772:1*/
 					}
 				}
-				/*line transpose.go:77:40000*/ for threadX := range 32 {
-					/*line transpose.go:78:40000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:79:40000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:71:40000*/ if same4 && row+threadX < n {
-							/*line transpose.go:72:40000*/ data[start14+threadX] = lower[threadX][iFirst2+threadY] /*line quern_gen.go:7275:1*/
+				/*line transpose.go:77:50000*/ for threadX := range 32 {
+					/*line transpose.go:78:50000*/ r.ThreadIdx.X = threadX
+					/*line transpose.go:79:50000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:71:50000*/ if same4 && row+threadX < n {
+							/*line transpose.go:72:50000*/ data[start14+threadX] = lower[threadX][iFirst2+threadY] /*line quern_gen.go:8779:1*/
 						}
 					}
 				}
@@ -7309,14 +8813,14 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m) /*line quern_gen.go:7312:1*/
+					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m) /*line quern_gen.go:8816:1*/
 				}
 			}
 		}
-		/*line trsm.go:28:50000*/ for threadZ := range 1 {
-			/*line trsm.go:29:50000*/ for threadY := range 1 {
-				/*line trsm.go:30:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line trsm.go:31:50000*/ quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m) /*line quern_gen.go:7319:1*/
+		/*line trsm.go:28:60000*/ for threadZ := range 1 {
+			/*line trsm.go:29:60000*/ for threadY := range 1 {
+				/*line trsm.go:30:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line trsm.go:31:60000*/ quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m) /*line quern_gen.go:8823:1*/
 			}
 		}
 	}
@@ -7339,16 +8843,16 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			var v T
 			/*line trsm.go:23*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 			} else if i < n && j <= i {
-				/*line trsm.go:26:50000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:7344:1*/
+				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:8848:1*/
 			}
-			/*line trsm.go:28:50000*/ m[i][j] = v /*line quern_gen.go:7346:1*/
+			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:8850:1*/
 		}
-		/*line trsm.go:30:50000*/ return /*line quern_gen.go:7348:1*/
+		/*line trsm.go:30:60000*/ return /*line quern_gen.go:8852:1*/
 	}
-	/*line trsm.go:32:50000*/ for threadX := range 128 {
-		/*line trsm.go:33:50000*/ r.ThreadIdx.X = threadX
+	/*line trsm.go:32:60000*/ for threadX := range 128 {
+		/*line trsm.go:33:60000*/ r.ThreadIdx.X = threadX
 		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 			t1 := (eFirst + threadX) / 32
 			t2 := (eFirst + threadX) % 32
@@ -7358,11 +8862,11 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			var v T
 			/*line trsm.go:23*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
-//line trsm.go:25:50000
+//line trsm.go:25:60000
 			} else if i < n && j <= i {
-				/*line trsm.go:26:50000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:7363:1*/
+				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:8867:1*/
 			}
-			/*line trsm.go:28:50000*/ m[i][j] = v /*line quern_gen.go:7365:1*/
+			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:8869:1*/
 		}
 	}
 }
@@ -7378,56 +8882,56 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			r.ThreadIdx.X = threadX
 			r2 := base + threadX
 			at2 := offB + r2*columnB
-			/*line trsm.go:35:50000*/ x := [32]T{}
-			/*line trsm.go:37:50000*/ for i2 := 0; i2 < 32; i2++ {
-				/*line trsm.go:38:50000*/ if i2 < n {
-					/*line trsm.go:39:50000*/ x[i2] = alpha * b[at2+i2*rowB] /*line quern_gen.go:7384:1*/
+			/*line trsm.go:35:60000*/ x := [32]T{}
+			/*line trsm.go:37:60000*/ for i2 := 0; i2 < 32; i2++ {
+				/*line trsm.go:38:60000*/ if i2 < n {
+					/*line trsm.go:39:60000*/ x[i2] = alpha * b[at2+i2*rowB] /*line quern_gen.go:8888:1*/
 				}
 			}
-			/*line trsm.go:43:50000*/ for i3 := 0; i3 < 32; i3++ {
-				/*line trsm.go:44:50000*/ if r.Halted() {
-					/*line trsm.go:43:50000*/ r.Halt() /*line quern_gen.go:7389:1*/
+			/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
+				/*line trsm.go:44:60000*/ if r.Halted() {
+					/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:8893:1*/
 				}
-				/*line trsm.go:45:50000*/ t3 := i3
-				/*line trsm.go:46:50000*/ for j2 := 0; j2 < t3; j2++ {
-					/*line trsm.go:46:50000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:7393:1*/
+				/*line trsm.go:45:60000*/ t3 := i3
+				/*line trsm.go:46:60000*/ for j2 := 0; j2 < t3; j2++ {
+					/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:8897:1*/
 				}
-				/*line trsm.go:48:50000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:7395:1*/
+				/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:8899:1*/
 			}
-			/*line trsm.go:51:50000*/ for i4 := 0; i4 < 32; i4++ {
-				/*line trsm.go:52:50000*/ if i4 < n {
-					/*line trsm.go:53:50000*/ b[at2+i4*rowB] = x[i4] /*line quern_gen.go:7399:1*/
+			/*line trsm.go:51:60000*/ for i4 := 0; i4 < 32; i4++ {
+				/*line trsm.go:52:60000*/ if i4 < n {
+					/*line trsm.go:53:60000*/ b[at2+i4*rowB] = x[i4] /*line quern_gen.go:8903:1*/
 				}
 			}
 		}
-		/*line trsm.go:57:50000*/ return /*line quern_gen.go:7403:1*/
+		/*line trsm.go:57:60000*/ return /*line quern_gen.go:8907:1*/
 	}
-	/*line trsm.go:59:50000*/ for threadX := range 128 {
-		/*line trsm.go:60:50000*/ r.ThreadIdx.X = threadX
-		/*line trsm.go:61:50000*/ r2 := base + threadX
-		/*line trsm.go:62:50000*/ at := offB + r2*columnB
-		/*line trsm.go:32:50000*/ if r2 >= lines {
-			/*line trsm.go:33:50000*/ continue /*line quern_gen.go:7410:1*/
+	/*line trsm.go:59:60000*/ for threadX := range 128 {
+		/*line trsm.go:60:60000*/ r.ThreadIdx.X = threadX
+		/*line trsm.go:61:60000*/ r2 := base + threadX
+		/*line trsm.go:62:60000*/ at := offB + r2*columnB
+		/*line trsm.go:32:60000*/ if r2 >= lines {
+			/*line trsm.go:33:60000*/ continue /*line quern_gen.go:8914:1*/
 		}
-		/*line trsm.go:35:50000*/ x := [32]T{}
-		/*line trsm.go:37:50000*/ for i2 := 0; i2 < 32; i2++ {
-			/*line trsm.go:38:50000*/ if i2 < n {
-				/*line trsm.go:39:50000*/ x[i2] = alpha * b[at+i2*rowB] /*line quern_gen.go:7415:1*/
+		/*line trsm.go:35:60000*/ x := [32]T{}
+		/*line trsm.go:37:60000*/ for i2 := 0; i2 < 32; i2++ {
+			/*line trsm.go:38:60000*/ if i2 < n {
+				/*line trsm.go:39:60000*/ x[i2] = alpha * b[at+i2*rowB] /*line quern_gen.go:8919:1*/
 			}
 		}
-		/*line trsm.go:43:50000*/ for i3 := 0; i3 < 32; i3++ {
-			/*line trsm.go:44:50000*/ if r.Halted() {
-				/*line trsm.go:43:50000*/ r.Halt() /*line quern_gen.go:7420:1*/
+		/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
+			/*line trsm.go:44:60000*/ if r.Halted() {
+				/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:8924:1*/
 			}
-			/*line trsm.go:45:50000*/ t3 := i3
-			/*line trsm.go:46:50000*/ for j2 := 0; j2 < t3; j2++ {
-				/*line trsm.go:46:50000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:7424:1*/
+			/*line trsm.go:45:60000*/ t3 := i3
+			/*line trsm.go:46:60000*/ for j2 := 0; j2 < t3; j2++ {
+				/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:8928:1*/
 			}
-			/*line trsm.go:48:50000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:7426:1*/
+			/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:8930:1*/
 		}
-		/*line trsm.go:51:50000*/ for i4 := 0; i4 < 32; i4++ {
-			/*line trsm.go:52:50000*/ if i4 < n {
-				/*line trsm.go:53:50000*/ b[at+i4*rowB] = x[i4] /*line quern_gen.go:7430:1*/
+		/*line trsm.go:51:60000*/ for i4 := 0; i4 < 32; i4++ {
+			/*line trsm.go:52:60000*/ if i4 < n {
+				/*line trsm.go:53:60000*/ b[at+i4*rowB] = x[i4] /*line quern_gen.go:8934:1*/
 			}
 		}
 	}
@@ -7470,19 +8974,19 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:21:60000*/ result0 := place(i, n, incY)
-			/*line vector.go:21:60000*/ result02 := place(i, n, incX)
-			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7475:1*/
+			/*line vector.go:21:70000*/ result0 := place(i, n, incY)
+			/*line vector.go:21:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:8979:1*/
 		}
-		/*line vector.go:23:60000*/ return /*line quern_gen.go:7477:1*/
+		/*line vector.go:23:70000*/ return /*line quern_gen.go:8981:1*/
 	}
-	/*line vector.go:25:60000*/ for threadX := range width {
-		/*line vector.go:26:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:27:60000*/ i := base + threadX
-		/*line vector.go:20:60000*/ if i < n {
-			/*line vector.go:21:60000*/ result0 := place(i, n, incY)
-			/*line vector.go:21:60000*/ result02 := place(i, n, incX)
-			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7485:1*/
+	/*line vector.go:25:70000*/ for threadX := range width {
+		/*line vector.go:26:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:27:70000*/ i := base + threadX
+		/*line vector.go:20:70000*/ if i < n {
+			/*line vector.go:21:70000*/ result0 := place(i, n, incY)
+			/*line vector.go:21:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:8989:1*/
 		}
 	}
 }
@@ -7519,19 +9023,19 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:21:60000*/ result0 := place(i, n, incY2)
-			/*line vector.go:21:60000*/ result02 := place(i, n, incX2)
-			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7524:1*/
+			/*line vector.go:21:70000*/ result0 := place(i, n, incY2)
+			/*line vector.go:21:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:9028:1*/
 		}
-		/*line vector.go:23:60000*/ return /*line quern_gen.go:7526:1*/
+		/*line vector.go:23:70000*/ return /*line quern_gen.go:9030:1*/
 	}
-	/*line vector.go:25:60000*/ for threadX := range width {
-		/*line vector.go:26:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:27:60000*/ i := base + threadX
-		/*line vector.go:20:60000*/ if i < n {
-			/*line vector.go:21:60000*/ result0 := place(i, n, incY2)
-			/*line vector.go:21:60000*/ result02 := place(i, n, incX2)
-			/*line vector.go:21:60000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:7534:1*/
+	/*line vector.go:25:70000*/ for threadX := range width {
+		/*line vector.go:26:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:27:70000*/ i := base + threadX
+		/*line vector.go:20:70000*/ if i < n {
+			/*line vector.go:21:70000*/ result0 := place(i, n, incY2)
+			/*line vector.go:21:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:9038:1*/
 		}
 	}
 }
@@ -7571,27 +9075,27 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:30:60000*/ result0 := place(i, n, incX)
-			/*line vector.go:30:60000*/ v := alpha * x[result0]
-			/*line vector.go:31:60000*/ if alpha == 0 {
-				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7577:1*/
+			/*line vector.go:30:70000*/ result0 := place(i, n, incX)
+			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			/*line vector.go:31:70000*/ if alpha == 0 {
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9081:1*/
 			}
-			/*line vector.go:34:60000*/ result02 := place(i, n, incX)
-			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7580:1*/
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9084:1*/
 		}
-		/*line vector.go:36:60000*/ return /*line quern_gen.go:7582:1*/
+		/*line vector.go:36:70000*/ return /*line quern_gen.go:9086:1*/
 	}
-	/*line vector.go:38:60000*/ for threadX := range width {
-		/*line vector.go:39:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:40:60000*/ i := base + threadX
-		/*line vector.go:29:60000*/ if i < n {
-			/*line vector.go:30:60000*/ result0 := place(i, n, incX)
-			/*line vector.go:30:60000*/ v := alpha * x[result0]
-			/*line vector.go:31:60000*/ if alpha == 0 {
-				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7591:1*/
+	/*line vector.go:38:70000*/ for threadX := range width {
+		/*line vector.go:39:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:40:70000*/ i := base + threadX
+		/*line vector.go:29:70000*/ if i < n {
+			/*line vector.go:30:70000*/ result0 := place(i, n, incX)
+			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			/*line vector.go:31:70000*/ if alpha == 0 {
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9095:1*/
 			}
-			/*line vector.go:34:60000*/ result02 := place(i, n, incX)
-			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7594:1*/
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9098:1*/
 		}
 	}
 }
@@ -7626,27 +9130,27 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:30:60000*/ result0 := place(i, n, incX2)
-			/*line vector.go:30:60000*/ v := alpha * x[result0]
-			/*line vector.go:31:60000*/ if alpha == 0 {
-				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7632:1*/
+			/*line vector.go:30:70000*/ result0 := place(i, n, incX2)
+			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			/*line vector.go:31:70000*/ if alpha == 0 {
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9136:1*/
 			}
-			/*line vector.go:34:60000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7635:1*/
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9139:1*/
 		}
-		/*line vector.go:36:60000*/ return /*line quern_gen.go:7637:1*/
+		/*line vector.go:36:70000*/ return /*line quern_gen.go:9141:1*/
 	}
-	/*line vector.go:38:60000*/ for threadX := range width {
-		/*line vector.go:39:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:40:60000*/ i := base + threadX
-		/*line vector.go:29:60000*/ if i < n {
-			/*line vector.go:30:60000*/ result0 := place(i, n, incX2)
-			/*line vector.go:30:60000*/ v := alpha * x[result0]
-			/*line vector.go:31:60000*/ if alpha == 0 {
-				/*line vector.go:32:60000*/ v = 0 /*line quern_gen.go:7646:1*/
+	/*line vector.go:38:70000*/ for threadX := range width {
+		/*line vector.go:39:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:40:70000*/ i := base + threadX
+		/*line vector.go:29:70000*/ if i < n {
+			/*line vector.go:30:70000*/ result0 := place(i, n, incX2)
+			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			/*line vector.go:31:70000*/ if alpha == 0 {
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9150:1*/
 			}
-			/*line vector.go:34:60000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34:60000*/ x[result02] = v /*line quern_gen.go:7649:1*/
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9153:1*/
 		}
 	}
 }
@@ -7687,19 +9191,19 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:43:60000*/ result0 := place(i, n, incY)
-			/*line vector.go:43:60000*/ result02 := place(i, n, incX)
-			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7692:1*/
+			/*line vector.go:43:70000*/ result0 := place(i, n, incY)
+			/*line vector.go:43:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9196:1*/
 		}
-		/*line vector.go:45:60000*/ return /*line quern_gen.go:7694:1*/
+		/*line vector.go:45:70000*/ return /*line quern_gen.go:9198:1*/
 	}
-	/*line vector.go:47:60000*/ for threadX := range width {
-		/*line vector.go:48:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:49:60000*/ i := base + threadX
-		/*line vector.go:42:60000*/ if i < n {
-			/*line vector.go:43:60000*/ result0 := place(i, n, incY)
-			/*line vector.go:43:60000*/ result02 := place(i, n, incX)
-			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7702:1*/
+	/*line vector.go:47:70000*/ for threadX := range width {
+		/*line vector.go:48:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:49:70000*/ i := base + threadX
+		/*line vector.go:42:70000*/ if i < n {
+			/*line vector.go:43:70000*/ result0 := place(i, n, incY)
+			/*line vector.go:43:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9206:1*/
 		}
 	}
 }
@@ -7735,19 +9239,19 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:43:60000*/ result0 := place(i, n, incY2)
-			/*line vector.go:43:60000*/ result02 := place(i, n, incX2)
-			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7740:1*/
+			/*line vector.go:43:70000*/ result0 := place(i, n, incY2)
+			/*line vector.go:43:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9244:1*/
 		}
-		/*line vector.go:45:60000*/ return /*line quern_gen.go:7742:1*/
+		/*line vector.go:45:70000*/ return /*line quern_gen.go:9246:1*/
 	}
-	/*line vector.go:47:60000*/ for threadX := range width {
-		/*line vector.go:48:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:49:60000*/ i := base + threadX
-		/*line vector.go:42:60000*/ if i < n {
-			/*line vector.go:43:60000*/ result0 := place(i, n, incY2)
-			/*line vector.go:43:60000*/ result02 := place(i, n, incX2)
-			/*line vector.go:43:60000*/ y[result0] = x[result02] /*line quern_gen.go:7750:1*/
+	/*line vector.go:47:70000*/ for threadX := range width {
+		/*line vector.go:48:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:49:70000*/ i := base + threadX
+		/*line vector.go:42:70000*/ if i < n {
+			/*line vector.go:43:70000*/ result0 := place(i, n, incY2)
+			/*line vector.go:43:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9254:1*/
 		}
 	}
 }
@@ -7788,41 +9292,41 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:52:60000*/ result0 := place(i, n, incX)
-			/*line vector.go:53:60000*/ t5 := result0
-			/*line vector.go:52:60000*/ result02 := place(i, n, incY)
-			/*line vector.go:53:60000*/ t10 := result02
-			/*line vector.go:54:60000*/ at := t5
-			/*line vector.go:55:60000*/ to := t10
-			/*line vector.go:53:60000*/ t12 := at
-			/*line vector.go:53:60000*/ _ = x[t12]
-			/*line vector.go:54:60000*/ t14 := to
-			/*line vector.go:53:60000*/ _ = y[t14]
-			/*line vector.go:53:60000*/ t15 := y[to]
-			/*line vector.go:53:60000*/ t16 := x[at]
-			/*line vector.go:53:60000*/ x[t12] = t15
-			/*line vector.go:53:60000*/ y[t14] = t16 /*line quern_gen.go:7804:1*/
+			/*line vector.go:52:70000*/ result0 := place(i, n, incX)
+			/*line vector.go:53:70000*/ t5 := result0
+			/*line vector.go:52:70000*/ result02 := place(i, n, incY)
+			/*line vector.go:53:70000*/ t10 := result02
+			/*line vector.go:54:70000*/ at := t5
+			/*line vector.go:55:70000*/ to := t10
+			/*line vector.go:53:70000*/ t12 := at
+			/*line vector.go:53:70000*/ _ = x[t12]
+			/*line vector.go:54:70000*/ t14 := to
+			/*line vector.go:53:70000*/ _ = y[t14]
+			/*line vector.go:53:70000*/ t15 := y[to]
+			/*line vector.go:53:70000*/ t16 := x[at]
+			/*line vector.go:53:70000*/ x[t12] = t15
+			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:9308:1*/
 		}
-		/*line vector.go:55:60000*/ return /*line quern_gen.go:7806:1*/
+		/*line vector.go:55:70000*/ return /*line quern_gen.go:9310:1*/
 	}
-	/*line vector.go:57:60000*/ for threadX := range width {
-		/*line vector.go:58:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:59:60000*/ i := base + threadX
-		/*line vector.go:51:60000*/ if i < n {
-			/*line vector.go:52:60000*/ result0 := place(i, n, incX)
-			/*line vector.go:53:60000*/ t5 := result0
-			/*line vector.go:52:60000*/ result02 := place(i, n, incY)
-			/*line vector.go:53:60000*/ t10 := result02
-			/*line vector.go:54:60000*/ at := t5
-			/*line vector.go:55:60000*/ to := t10
-			/*line vector.go:53:60000*/ t12 := at
-			/*line vector.go:53:60000*/ _ = x[t12]
-			/*line vector.go:54:60000*/ t14 := to
-			/*line vector.go:53:60000*/ _ = y[t14]
-			/*line vector.go:53:60000*/ t15 := y[to]
-			/*line vector.go:53:60000*/ t16 := x[at]
-			/*line vector.go:53:60000*/ x[t12] = t15
-			/*line vector.go:53:60000*/ y[t14] = t16 /*line quern_gen.go:7825:1*/
+	/*line vector.go:57:70000*/ for threadX := range width {
+		/*line vector.go:58:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:59:70000*/ i := base + threadX
+		/*line vector.go:51:70000*/ if i < n {
+			/*line vector.go:52:70000*/ result0 := place(i, n, incX)
+			/*line vector.go:53:70000*/ t5 := result0
+			/*line vector.go:52:70000*/ result02 := place(i, n, incY)
+			/*line vector.go:53:70000*/ t10 := result02
+			/*line vector.go:54:70000*/ at := t5
+			/*line vector.go:55:70000*/ to := t10
+			/*line vector.go:53:70000*/ t12 := at
+			/*line vector.go:53:70000*/ _ = x[t12]
+			/*line vector.go:54:70000*/ t14 := to
+			/*line vector.go:53:70000*/ _ = y[t14]
+			/*line vector.go:53:70000*/ t15 := y[to]
+			/*line vector.go:53:70000*/ t16 := x[at]
+			/*line vector.go:53:70000*/ x[t12] = t15
+			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:9329:1*/
 		}
 	}
 }
@@ -7865,49 +9369,49 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:62:60000*/ result0 := place(i, n, incX)
-			/*line vector.go:63:60000*/ t5 := result0
-			/*line vector.go:62:60000*/ result02 := place(i, n, incY)
-			/*line vector.go:63:60000*/ t10 := result02
-			/*line vector.go:64:60000*/ at := t5
-			/*line vector.go:65:60000*/ to := t10
-			/*line vector.go:63:60000*/ t11 := x[at]
-			/*line vector.go:63:60000*/ t12 := y[to]
-			/*line vector.go:64:60000*/ u := t11
-			/*line vector.go:65:60000*/ v := t12
-			/*line vector.go:64:60000*/ t14 := at
-			/*line vector.go:64:60000*/ _ = x[t14]
-			/*line vector.go:65:60000*/ t16 := to
-			/*line vector.go:64:60000*/ _ = y[t16]
-			/*line vector.go:65:60000*/ t17 := c*u + s*v
-			/*line vector.go:66:60000*/ t18 := c*v - s*u
-			/*line vector.go:64:60000*/ x[t14] = t17
-			/*line vector.go:64:60000*/ y[t16] = t18 /*line quern_gen.go:7885:1*/
+			/*line vector.go:62:70000*/ result0 := place(i, n, incX)
+			/*line vector.go:63:70000*/ t5 := result0
+			/*line vector.go:62:70000*/ result02 := place(i, n, incY)
+			/*line vector.go:63:70000*/ t10 := result02
+			/*line vector.go:64:70000*/ at := t5
+			/*line vector.go:65:70000*/ to := t10
+			/*line vector.go:63:70000*/ t11 := x[at]
+			/*line vector.go:63:70000*/ t12 := y[to]
+			/*line vector.go:64:70000*/ u := t11
+			/*line vector.go:65:70000*/ v := t12
+			/*line vector.go:64:70000*/ t14 := at
+			/*line vector.go:64:70000*/ _ = x[t14]
+			/*line vector.go:65:70000*/ t16 := to
+			/*line vector.go:64:70000*/ _ = y[t16]
+			/*line vector.go:65:70000*/ t17 := c*u + s*v
+			/*line vector.go:66:70000*/ t18 := c*v - s*u
+			/*line vector.go:64:70000*/ x[t14] = t17
+			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:9389:1*/
 		}
-		/*line vector.go:66:60000*/ return /*line quern_gen.go:7887:1*/
+		/*line vector.go:66:70000*/ return /*line quern_gen.go:9391:1*/
 	}
-	/*line vector.go:68:60000*/ for threadX := range width {
-		/*line vector.go:69:60000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:70:60000*/ i := base + threadX
-		/*line vector.go:61:60000*/ if i < n {
-			/*line vector.go:62:60000*/ result0 := place(i, n, incX)
-			/*line vector.go:63:60000*/ t5 := result0
-			/*line vector.go:62:60000*/ result02 := place(i, n, incY)
-			/*line vector.go:63:60000*/ t10 := result02
-			/*line vector.go:64:60000*/ at := t5
-			/*line vector.go:65:60000*/ to := t10
-			/*line vector.go:63:60000*/ t11 := x[at]
-			/*line vector.go:63:60000*/ t12 := y[to]
-			/*line vector.go:64:60000*/ u := t11
-			/*line vector.go:65:60000*/ v := t12
-			/*line vector.go:64:60000*/ t14 := at
-			/*line vector.go:64:60000*/ _ = x[t14]
-			/*line vector.go:65:60000*/ t16 := to
-			/*line vector.go:64:60000*/ _ = y[t16]
-			/*line vector.go:65:60000*/ t17 := c*u + s*v
-			/*line vector.go:66:60000*/ t18 := c*v - s*u
-			/*line vector.go:64:60000*/ x[t14] = t17
-			/*line vector.go:64:60000*/ y[t16] = t18 /*line quern_gen.go:7910:1*/
+	/*line vector.go:68:70000*/ for threadX := range width {
+		/*line vector.go:69:70000*/ r.ThreadIdx.X = threadX
+		/*line vector.go:70:70000*/ i := base + threadX
+		/*line vector.go:61:70000*/ if i < n {
+			/*line vector.go:62:70000*/ result0 := place(i, n, incX)
+			/*line vector.go:63:70000*/ t5 := result0
+			/*line vector.go:62:70000*/ result02 := place(i, n, incY)
+			/*line vector.go:63:70000*/ t10 := result02
+			/*line vector.go:64:70000*/ at := t5
+			/*line vector.go:65:70000*/ to := t10
+			/*line vector.go:63:70000*/ t11 := x[at]
+			/*line vector.go:63:70000*/ t12 := y[to]
+			/*line vector.go:64:70000*/ u := t11
+			/*line vector.go:65:70000*/ v := t12
+			/*line vector.go:64:70000*/ t14 := at
+			/*line vector.go:64:70000*/ _ = x[t14]
+			/*line vector.go:65:70000*/ t16 := to
+			/*line vector.go:64:70000*/ _ = y[t16]
+			/*line vector.go:65:70000*/ t17 := c*u + s*v
+			/*line vector.go:66:70000*/ t18 := c*v - s*u
+			/*line vector.go:64:70000*/ x[t14] = t17
+			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:9414:1*/
 		}
 	}
 }
@@ -7939,8 +9443,8 @@ func quernHostAxpyCPU[T float32 | float64](r *host.Run) {
 func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int, x []T, alpha T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line vector.go:77:60000*/ t3 := y[from:to]
-		/*line vector.go:77:60000*/ t6 := x[from:to]
-		/*line vector.go:77:60000*/ addMultiple[T](t3, t6, alpha) /*line quern_gen.go:7944:1*/
+		/*line vector.go:77:70000*/ t3 := y[from:to]
+		/*line vector.go:77:70000*/ t6 := x[from:to]
+		/*line vector.go:77:70000*/ addMultiple[T](t3, t6, alpha) /*line quern_gen.go:9448:1*/
 	}
 }

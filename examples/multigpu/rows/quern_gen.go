@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: &quern_gen_zip,
-	Sum:     "b2d1be1a68b10b1fb2a22a3f07599427643ead6fb0652d9926ebe913aa954677",
+	Sum:     "ac11b10027558c8c542a663608b98b6d2023e6f07d816a60e9cf1af20e6c8d56",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -585,16 +585,16 @@ func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s []float32, r
 		sum2 := t4
 		lo2 := t6
 		hi2 := t8
-		/*line summary.go:69*/ if (threadX+first7)&31 == 0 {
-			_ = sums3[(threadX+first7)>>5]
-			/*line summary.go:70*/ _ = los3[(threadX+first7)>>5]
-			/*line summary.go:70*/ _ = his3[(threadX+first7)>>5]
+		/*line summary.go:69*/ if threadX&31 == 0 {
+			_ = sums3[threadX>>5]
+			/*line summary.go:70*/ _ = los3[threadX>>5]
+			/*line summary.go:70*/ _ = his3[threadX>>5]
 			t12 := sum2
 			t13 := lo2
 			t14 := hi2
-			/*line summary.go:70*/ sums3[(threadX+first7)>>5] = t12
-			/*line summary.go:70*/ los3[(threadX+first7)>>5] = t13
-			/*line summary.go:70*/ his3[(threadX+first7)>>5] = t14
+			/*line summary.go:70*/ sums3[threadX>>5] = t12
+			/*line summary.go:70*/ los3[threadX>>5] = t13
+			/*line summary.go:70*/ his3[threadX>>5] = t14
 		}
 		sumRow3[threadX] = sum2
 		loRow3[threadX] = lo2

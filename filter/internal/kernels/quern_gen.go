@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "d51d17e4c3c9734cb5c6af95e71fe8c80154b29ce4387df9cf9b57e5ac98e354",
+	Sum:     "b24a5b95975f1da45e7f54e5634277d1a5fe38396abb6d14f692b68ab391f38d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -4235,8 +4235,8 @@ func quernRow3EqualizeTable(r *host.Run, vs2 []int32, first3 int, sums *[8]int32
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if (threadX+first3)&31 == 31 {
-			/*line label.go:152:60000*/ sums[(threadX+first3)>>5] = v2 /*line quern_gen.go:4239:1*/
+		/*line label.go:151:60000*/ if threadX&31 == 31 {
+			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:4239:1*/
 		}
 	}
 }
@@ -4246,7 +4246,7 @@ func quernRow4EqualizeTable(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first4)>>5 > 0 {
+		/*line label.go:156*/ if threadX>>5 > 0 {
 			v2 += s
 		}
 		vRow2[threadX] = v2
@@ -4258,7 +4258,7 @@ func quernRow5EqualizeTable(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first5)>>5 > 1 {
+		/*line label.go:156*/ if threadX>>5 > 1 {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
@@ -4270,7 +4270,7 @@ func quernRow6EqualizeTable(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first6)>>5 > 2 {
+		/*line label.go:156*/ if threadX>>5 > 2 {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
@@ -4282,7 +4282,7 @@ func quernRow7EqualizeTable(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first7)>>5 > 3 {
+		/*line label.go:156*/ if threadX>>5 > 3 {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
@@ -4294,7 +4294,7 @@ func quernRow8EqualizeTable(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first8)>>5 > 4 {
+		/*line label.go:156*/ if threadX>>5 > 4 {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
@@ -4306,7 +4306,7 @@ func quernRow9EqualizeTable(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first9)>>5 > 5 {
+		/*line label.go:156*/ if threadX>>5 > 5 {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
@@ -4318,7 +4318,7 @@ func quernRow10EqualizeTable(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first10)>>5 > 6 {
+		/*line label.go:156*/ if threadX>>5 > 6 {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
@@ -4333,7 +4333,7 @@ func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2 []int32
 	for threadX := range 256 {
 		n := nRow[threadX]
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first11)>>5 > 7 {
+		/*line label.go:156*/ if threadX>>5 > 7 {
 			v2 += s8
 		}
 		/*line label.go:160*/ result0 := v2
@@ -4709,8 +4709,8 @@ func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if (threadX+first3)&31 == 31 {
-			/*line label.go:152:60000*/ sums[(threadX+first3)>>5] = v2 /*line quern_gen.go:4713:1*/
+		/*line label.go:151:60000*/ if threadX&31 == 31 {
+			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:4713:1*/
 		}
 	}
 }
@@ -4750,8 +4750,8 @@ func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
-		/*line label.go:151:60000*/ if (threadX+first6)&31 == 31 {
-			/*line label.go:152:60000*/ sums[(threadX+first6)>>5] = v4 /*line quern_gen.go:4754:1*/
+		/*line label.go:151:60000*/ if threadX&31 == 31 {
+			/*line label.go:152:60000*/ sums[threadX>>5] = v4 /*line quern_gen.go:4754:1*/
 		}
 	}
 }
@@ -4761,7 +4761,7 @@ func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
 	vRow4 := (*[256]int32)(vs4[first7:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first7)>>5 > 0 {
+		/*line label.go:156*/ if threadX>>5 > 0 {
 			v4 += s
 		}
 		vRow4[threadX] = v4
@@ -4773,7 +4773,7 @@ func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
 	vRow4 := (*[256]int32)(vs4[first8:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first8)>>5 > 1 {
+		/*line label.go:156*/ if threadX>>5 > 1 {
 			v4 += s2
 		}
 		vRow4[threadX] = v4
@@ -4785,7 +4785,7 @@ func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
 	vRow4 := (*[256]int32)(vs4[first9:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first9)>>5 > 2 {
+		/*line label.go:156*/ if threadX>>5 > 2 {
 			v4 += s3
 		}
 		vRow4[threadX] = v4
@@ -4797,7 +4797,7 @@ func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
 	vRow4 := (*[256]int32)(vs4[first10:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first10)>>5 > 3 {
+		/*line label.go:156*/ if threadX>>5 > 3 {
 			v4 += s4
 		}
 		vRow4[threadX] = v4
@@ -4809,7 +4809,7 @@ func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
 	vRow4 := (*[256]int32)(vs4[first11:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first11)>>5 > 4 {
+		/*line label.go:156*/ if threadX>>5 > 4 {
 			v4 += s5
 		}
 		vRow4[threadX] = v4
@@ -4821,7 +4821,7 @@ func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
 	vRow4 := (*[256]int32)(vs4[first12:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first12)>>5 > 5 {
+		/*line label.go:156*/ if threadX>>5 > 5 {
 			v4 += s6
 		}
 		vRow4[threadX] = v4
@@ -4833,7 +4833,7 @@ func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
 	vRow4 := (*[256]int32)(vs4[first13:])
 	for threadX := range 256 {
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first13)>>5 > 6 {
+		/*line label.go:156*/ if threadX>>5 > 6 {
 			v4 += s7
 		}
 		vRow4[threadX] = v4
@@ -4848,7 +4848,7 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			v4 := vRow4[threadX]
-			/*line label.go:156*/ if (threadX+first14)>>5 > 7 {
+			/*line label.go:156*/ if threadX>>5 > 7 {
 				v4 += s8
 			}
 			/*line label.go:160*/ result03 := v4
@@ -4860,7 +4860,7 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 	/*line histogram.go:113*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
-		/*line label.go:156*/ if (threadX+first14)>>5 > 7 {
+		/*line label.go:156*/ if threadX>>5 > 7 {
 			v4 += s8
 		}
 		/*line label.go:160*/ result03 := v4
@@ -5674,8 +5674,8 @@ func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if (threadX+first3)&31 == 31 {
-			/*line label.go:152:60000*/ sums[(threadX+first3)>>5] = v2 /*line quern_gen.go:5678:1*/
+		/*line label.go:151:60000*/ if threadX&31 == 31 {
+			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:5678:1*/
 		}
 	}
 }
@@ -5685,7 +5685,7 @@ func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first4)>>5 > 0 {
+		/*line label.go:156*/ if threadX>>5 > 0 {
 			v2 += s
 		}
 		vRow2[threadX] = v2
@@ -5697,7 +5697,7 @@ func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first5)>>5 > 1 {
+		/*line label.go:156*/ if threadX>>5 > 1 {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
@@ -5709,7 +5709,7 @@ func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first6)>>5 > 2 {
+		/*line label.go:156*/ if threadX>>5 > 2 {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
@@ -5721,7 +5721,7 @@ func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first7)>>5 > 3 {
+		/*line label.go:156*/ if threadX>>5 > 3 {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
@@ -5733,7 +5733,7 @@ func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first8)>>5 > 4 {
+		/*line label.go:156*/ if threadX>>5 > 4 {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
@@ -5745,7 +5745,7 @@ func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first9)>>5 > 5 {
+		/*line label.go:156*/ if threadX>>5 > 5 {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
@@ -5757,7 +5757,7 @@ func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first10)>>5 > 6 {
+		/*line label.go:156*/ if threadX>>5 > 6 {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
@@ -5770,7 +5770,7 @@ func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, cou
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first11)>>5 > 7 {
+		/*line label.go:156*/ if threadX>>5 > 7 {
 			v2 += s8
 		}
 		/*line label.go:160*/ result02 := v2
@@ -5941,8 +5941,8 @@ func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v3 := vRow3[threadX]
-		/*line label.go:151:60000*/ if (threadX+first3)&31 == 31 {
-			/*line label.go:152:60000*/ sums[(threadX+first3)>>5] = v3 /*line quern_gen.go:5945:1*/
+		/*line label.go:151:60000*/ if threadX&31 == 31 {
+			/*line label.go:152:60000*/ sums[threadX>>5] = v3 /*line quern_gen.go:5945:1*/
 		}
 	}
 }
@@ -5952,7 +5952,7 @@ func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
 	vRow3 := (*[256]int32)(vs3[first4:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first4)>>5 > 0 {
+		/*line label.go:156*/ if threadX>>5 > 0 {
 			v3 += s
 		}
 		vRow3[threadX] = v3
@@ -5964,7 +5964,7 @@ func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
 	vRow3 := (*[256]int32)(vs3[first5:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first5)>>5 > 1 {
+		/*line label.go:156*/ if threadX>>5 > 1 {
 			v3 += s2
 		}
 		vRow3[threadX] = v3
@@ -5976,7 +5976,7 @@ func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
 	vRow3 := (*[256]int32)(vs3[first6:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first6)>>5 > 2 {
+		/*line label.go:156*/ if threadX>>5 > 2 {
 			v3 += s3
 		}
 		vRow3[threadX] = v3
@@ -5988,7 +5988,7 @@ func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
 	vRow3 := (*[256]int32)(vs3[first7:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first7)>>5 > 3 {
+		/*line label.go:156*/ if threadX>>5 > 3 {
 			v3 += s4
 		}
 		vRow3[threadX] = v3
@@ -6000,7 +6000,7 @@ func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
 	vRow3 := (*[256]int32)(vs3[first8:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first8)>>5 > 4 {
+		/*line label.go:156*/ if threadX>>5 > 4 {
 			v3 += s5
 		}
 		vRow3[threadX] = v3
@@ -6012,7 +6012,7 @@ func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
 	vRow3 := (*[256]int32)(vs3[first9:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first9)>>5 > 5 {
+		/*line label.go:156*/ if threadX>>5 > 5 {
 			v3 += s6
 		}
 		vRow3[threadX] = v3
@@ -6024,7 +6024,7 @@ func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
 	vRow3 := (*[256]int32)(vs3[first10:])
 	for threadX := range 256 {
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first10)>>5 > 6 {
+		/*line label.go:156*/ if threadX>>5 > 6 {
 			v3 += s7
 		}
 		vRow3[threadX] = v3
@@ -6041,7 +6041,7 @@ func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs []int32, vs3 []
 		i := iRow[threadX]
 		v := vRow[threadX]
 		v3 := vRow3[threadX]
-		/*line label.go:156*/ if (threadX+first11)>>5 > 7 {
+		/*line label.go:156*/ if threadX>>5 > 7 {
 			v3 += s8
 		}
 		/*line label.go:160*/ result0 := v3
@@ -6243,8 +6243,8 @@ func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if (threadX+first3)&31 == 31 {
-			/*line label.go:152:60000*/ sums[(threadX+first3)>>5] = v2 /*line quern_gen.go:6247:1*/
+		/*line label.go:151:60000*/ if threadX&31 == 31 {
+			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:6247:1*/
 		}
 	}
 }
@@ -6254,7 +6254,7 @@ func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
 	vRow2 := (*[256]int32)(vs2[first4:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first4)>>5 > 0 {
+		/*line label.go:156*/ if threadX>>5 > 0 {
 			v2 += s
 		}
 		vRow2[threadX] = v2
@@ -6266,7 +6266,7 @@ func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 	vRow2 := (*[256]int32)(vs2[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first5)>>5 > 1 {
+		/*line label.go:156*/ if threadX>>5 > 1 {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
@@ -6278,7 +6278,7 @@ func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first6)>>5 > 2 {
+		/*line label.go:156*/ if threadX>>5 > 2 {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
@@ -6290,7 +6290,7 @@ func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 	vRow2 := (*[256]int32)(vs2[first7:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first7)>>5 > 3 {
+		/*line label.go:156*/ if threadX>>5 > 3 {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
@@ -6302,7 +6302,7 @@ func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 	vRow2 := (*[256]int32)(vs2[first8:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first8)>>5 > 4 {
+		/*line label.go:156*/ if threadX>>5 > 4 {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
@@ -6314,7 +6314,7 @@ func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 	vRow2 := (*[256]int32)(vs2[first9:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first9)>>5 > 5 {
+		/*line label.go:156*/ if threadX>>5 > 5 {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
@@ -6326,7 +6326,7 @@ func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 	vRow2 := (*[256]int32)(vs2[first10:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line label.go:156*/ if (threadX+first10)>>5 > 6 {
+		/*line label.go:156*/ if threadX>>5 > 6 {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
@@ -6343,7 +6343,7 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 			own := ownRow[threadX]
 			v2 := vRow2[threadX]
 			i := base + threadX
-			/*line label.go:156*/ if (threadX+first11)>>5 > 7 {
+			/*line label.go:156*/ if threadX>>5 > 7 {
 				v2 += s8
 			}
 			/*line label.go:160*/ result0 := v2
@@ -6359,7 +6359,7 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 		/*line label.go:211:60000*/ own := ownRow[threadX]
 		/*line label.go:212:60000*/ v2 := vRow2[threadX]
 		/*line label.go:213:60000*/ i := base + threadX
-		/*line label.go:156*/ if (threadX+first11)>>5 > 7 {
+		/*line label.go:156*/ if threadX>>5 > 7 {
 			v2 += s8
 		}
 		/*line label.go:160*/ result0 := v2

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
-	Sum:     "29ff051cbe624c3831cc6822ce4811765534e8eed6f39fa591b1cefa30809bb5",
+	Sum:     "80cd130702d70530b5625b2ff90065190472067051ce2bd7c3f58f4fae1609cc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

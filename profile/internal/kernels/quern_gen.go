@@ -14,10 +14,10 @@ import (
 //go:embed quern_gen.zip
 var quern_gen_zip string
 
-var quernPTX = &compiled.Code{
+var quernPTX = compiled.Code{
 	Package: "quern.dev/profile/internal/kernels",
-	Archive: quern_gen_zip,
-	Sum:     "0514d655f09be7c38f6a4733cf38e14fd71bd1fbc7ce51c28f4e5a9573627b42",
+	Archive: &quern_gen_zip,
+	Sum:     "2b1b82f04e913453eca6af75bd3a9ab19e080ebb7f04798296314b74c5ebae6a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -36,18 +36,7 @@ var (
 	quern_clockRate quern_gen_is_stale__run_go_generate__clockRate = clockRate
 )
 
-var quernSpin = gpu.NewKernel(compiled.Kernel{
-	Name: "spin", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:12",
-	Params: []compiled.Param{
-		{Name: "ticks", Kind: compiled.Scalar, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "narrow"},
-	},
-	Host:  quernHostSpin,
-	Plain: quernPlainSpin,
-})
+var quernSpin = &gpu.Kernel{Declared: compiled.Declaration{Name: "spin", Code: &quernPTX, Host: quernHostSpin, Plain: quernPlainSpin}}
 
 // LaunchSpin runs spin on the grid g.
 //
@@ -62,26 +51,7 @@ func LaunchSpin(s *gpu.Stream, g gpu.Grid, ticks int64) error {
 	return l.End()
 }
 
-var quernFma32 = gpu.NewKernel(compiled.Kernel{
-	Name: "fma32", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:31",
-	Params: []compiled.Param{
-		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: compiled.Scalar, Type: "float32", Size: 4},
-		{Name: "out", Kind: compiled.Slice, Type: "float32", Size: 4},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 48, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 48, Col: 3},
-		}},
-	},
-	Host:  quernHostFma32,
-	Plain: quernPlainFma32,
-})
+var quernFma32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fma32", Code: &quernPTX, Host: quernHostFma32, Plain: quernPlainFma32}}
 
 // LaunchFma32 runs fma32 on the grid g.
 //
@@ -97,26 +67,7 @@ func LaunchFma32(s *gpu.Stream, g gpu.Grid, steps int, a float32, out *gpu.Buffe
 	return l.End()
 }
 
-var quernFma64 = gpu.NewKernel(compiled.Kernel{
-	Name: "fma64", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:55",
-	Params: []compiled.Param{
-		{Name: "steps", Kind: compiled.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: compiled.Scalar, Type: "float64", Size: 8},
-		{Name: "out", Kind: compiled.Slice, Type: "float64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 72, Col: 3},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 72, Col: 3},
-		}},
-	},
-	Host:  quernHostFma64,
-	Plain: quernPlainFma64,
-})
+var quernFma64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fma64", Code: &quernPTX, Host: quernHostFma64, Plain: quernPlainFma64}}
 
 // LaunchFma64 runs fma64 on the grid g.
 //
@@ -132,27 +83,7 @@ func LaunchFma64(s *gpu.Stream, g gpu.Grid, steps int, a float64, out *gpu.Buffe
 	return l.End()
 }
 
-var quernClockRate = gpu.NewKernel(compiled.Kernel{
-	Name: "clockRate", Package: "quern.dev/profile/internal/kernels", Pos: "kernels.go:80",
-	Params: []compiled.Param{
-		{Name: "nanoseconds", Kind: compiled.Scalar, Type: "int64", Size: 8},
-		{Name: "at", Kind: compiled.Slice, Type: "int64", Size: 8},
-	},
-	Code: quernPTX,
-	Variants: []compiled.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2, 10, 1, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}, Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 9},
-		}},
-		{Name: "wide", Sites: []compiled.Site{
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 2},
-			{Kind: compiled.IndexSite, File: "kernels.go", Line: 89, Col: 9},
-		}},
-	},
-	Host:  quernHostClockRate,
-	Plain: quernPlainClockRate,
-})
+var quernClockRate = &gpu.Kernel{Declared: compiled.Declaration{Name: "clockRate", Code: &quernPTX, Host: quernHostClockRate, Plain: quernPlainClockRate}}
 
 // LaunchClockRate runs clockRate on the grid g.
 //
@@ -190,25 +121,21 @@ func quernHostSpin(r *host.Run) {
 //go:noinline
 func quernRow1Spin(r *host.Run, ticks int64, dimX int) {
 	for range dimX {
-//line kernels.go:13
-		now := kernel.Clock()
+		/*line kernels.go:13*/ now := kernel.Clock()
 		begin := now
 		var now2 int64
 		for {
 			if r.Halted() {
-//line kernels.go:13
-				r.Halt()
+				/*line kernels.go:13*/ r.Halt()
 			}
-//line kernels.go:13
-			now2 = kernel.Clock()
+			/*line kernels.go:13*/ now2 = kernel.Clock()
 			if !(now2-begin < ticks) {
 				break
 			}
 		}
-	}
+	} /*line quern_gen.go:136:1*/
 }
 
-//line quern_gen.go:212:1
 func quernPlainFma32(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_fma32(t, v0, v1, v2) })
@@ -235,8 +162,7 @@ func quernHostFma32(r *host.Run) {
 func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:34
-		x_0 := float32(threadX)
+		/*line kernels.go:34*/ x_0 := float32(threadX)
 		x_1 := float32(threadX + 1)
 		x_2 := float32(threadX + 2)
 		x_3 := float32(threadX + 3)
@@ -244,16 +170,12 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		x_5 := float32(threadX + 5)
 		x_6 := float32(threadX + 6)
 		x_7 := float32(threadX + 7)
-//line kernels.go:36
-		for i := 0; i < steps; i++ {
+		/*line kernels.go:36*/ for i := 0; i < steps; i++ {
 			if r.Halted() {
-//line kernels.go:36
-				r.Halt()
+				/*line kernels.go:36*/ r.Halt()
 			}
-//line kernels.go:37
-			for i2 := 0; i2 < 16; i2++ {
-//line kernels.go:39
-				x_0 = x_0*a + a
+			/*line kernels.go:37*/ for i2 := 0; i2 < 16; i2++ {
+				/*line kernels.go:39*/ x_0 = x_0*a + a
 				x_1 = x_1*a + a
 				x_2 = x_2*a + a
 				x_3 = x_3*a + a
@@ -265,8 +187,7 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		}
 //line kernels.go:43
 		var sum float32
-//line kernels.go:45
-		sum += x_0
+		/*line kernels.go:45*/ sum += x_0
 		sum += x_1
 		sum += x_2
 		sum += x_3
@@ -274,14 +195,12 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		sum += x_5
 		sum += x_6
 		sum += x_7
-//line kernels.go:47
-		if sum == a {
+		/*line kernels.go:47*/ if sum == a {
 			out[0] = sum
 		}
-	}
+	} /*line quern_gen.go:201:1*/
 }
 
-//line quern_gen.go:285:1
 func quernPlainFma64(r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2)
 	host.Plain(r, func(t kernel.Thread) { quern_fma64(t, v0, v1, v2) })
@@ -308,8 +227,7 @@ func quernHostFma64(r *host.Run) {
 func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:58
-		x_0 := float64(threadX)
+		/*line kernels.go:58*/ x_0 := float64(threadX)
 		x_1 := float64(threadX + 1)
 		x_2 := float64(threadX + 2)
 		x_3 := float64(threadX + 3)
@@ -317,16 +235,12 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		x_5 := float64(threadX + 5)
 		x_6 := float64(threadX + 6)
 		x_7 := float64(threadX + 7)
-//line kernels.go:60
-		for i := 0; i < steps; i++ {
+		/*line kernels.go:60*/ for i := 0; i < steps; i++ {
 			if r.Halted() {
-//line kernels.go:60
-				r.Halt()
+				/*line kernels.go:60*/ r.Halt()
 			}
-//line kernels.go:61
-			for i2 := 0; i2 < 16; i2++ {
-//line kernels.go:63
-				x_0 = x_0*a + a
+			/*line kernels.go:61*/ for i2 := 0; i2 < 16; i2++ {
+				/*line kernels.go:63*/ x_0 = x_0*a + a
 				x_1 = x_1*a + a
 				x_2 = x_2*a + a
 				x_3 = x_3*a + a
@@ -338,8 +252,7 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		}
 //line kernels.go:67
 		var sum float64
-//line kernels.go:69
-		sum += x_0
+		/*line kernels.go:69*/ sum += x_0
 		sum += x_1
 		sum += x_2
 		sum += x_3
@@ -347,14 +260,12 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		sum += x_5
 		sum += x_6
 		sum += x_7
-//line kernels.go:71
-		if sum == a {
+		/*line kernels.go:71*/ if sum == a {
 			out[0] = sum
 		}
-	}
+	} /*line quern_gen.go:266:1*/
 }
 
-//line quern_gen.go:358:1
 func quernPlainClockRate(r *host.Run) {
 	v0, v1 := host.Value[int64](r, 0), host.Slice[int64](r, 1)
 	host.Plain(r, func(t kernel.Thread) { quern_clockRate(t, v0, v1) })
@@ -381,38 +292,30 @@ func quernHostClockRate(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, dimX, count int, same bool) {
+func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, dimX int, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
 		if count <= 0 {
 			return
 		}
 		if same {
 			for range count {
-//line kernels.go:84
-				now := kernel.GlobalTimer()
+				/*line kernels.go:84*/ now := kernel.GlobalTimer()
 				t2 := now
-//line kernels.go:84
-				now2 := kernel.Clock()
+				/*line kernels.go:84*/ now2 := kernel.Clock()
 				t4 := now2
 				begin := t2
 				cycles := t4
-//line kernels.go:85
-				now3 := begin
+				/*line kernels.go:85*/ now3 := begin
 				for now3-begin < nanoseconds {
 					if r.Halted() {
-//line kernels.go:86
-						r.Halt()
+						/*line kernels.go:86*/ r.Halt()
 					}
-//line kernels.go:87
-					now4 := kernel.GlobalTimer()
+					/*line kernels.go:87*/ now4 := kernel.GlobalTimer()
 					now3 = now4
 				}
-//line kernels.go:89
-				_ = at[0]
-//line kernels.go:89
-				_ = at[1]
-//line kernels.go:89
-				now5 := kernel.Clock()
+				/*line kernels.go:89*/ _ = at[0]
+				/*line kernels.go:89*/ _ = at[1]
+				/*line kernels.go:89*/ now5 := kernel.Clock()
 				t9 := now5 - cycles
 				t10 := now3 - begin
 				at[0] = t9
@@ -423,39 +326,29 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:81
-		if base+threadX > 0 {
+		/*line kernels.go:81*/ if base+threadX > 0 {
 			continue
 		}
 		now := kernel.GlobalTimer()
 		t2 := now
-//line kernels.go:84
-		now2 := kernel.Clock()
+		/*line kernels.go:84*/ now2 := kernel.Clock()
 		t4 := now2
 		begin := t2
 		cycles := t4
-//line kernels.go:85
-		now3 := begin
+		/*line kernels.go:85*/ now3 := begin
 		for now3-begin < nanoseconds {
 			if r.Halted() {
-//line kernels.go:86
-				r.Halt()
+				/*line kernels.go:86*/ r.Halt()
 			}
-//line kernels.go:87
-			now4 := kernel.GlobalTimer()
+			/*line kernels.go:87*/ now4 := kernel.GlobalTimer()
 			now3 = now4
 		}
-//line kernels.go:89
-		_ = at[0]
-//line kernels.go:89
-		_ = at[1]
-//line kernels.go:89
-		now5 := kernel.Clock()
+		/*line kernels.go:89*/ _ = at[0]
+		/*line kernels.go:89*/ _ = at[1]
+		/*line kernels.go:89*/ now5 := kernel.Clock()
 		t9 := now5 - cycles
 		t10 := now3 - begin
-//line kernels.go:89
-		at[0] = t9
-//line kernels.go:89
-		at[1] = t10
-	}
+		/*line kernels.go:89*/ at[0] = t9
+		/*line kernels.go:89*/ at[1] = t10
+	} /*line quern_gen.go:353:1*/
 }

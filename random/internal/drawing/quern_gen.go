@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
 	Archive: &quern_gen_zip,
-	Sum:     "c639c6b63b82838c548c07e37ff0485995bc53d23169c8bd09f15c19134d72fa",
+	Sum:     "c69e43f1f936386c1b607312a88e956b5f6333a3628c2a6c57f3349b48c6fff4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
