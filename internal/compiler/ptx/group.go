@@ -11,8 +11,9 @@ import (
 // capability 9.0 have instructions for them (PTX ISA, wgmma), which no later device has.
 // Elsewhere each warp of the group multiplies its 16 rows by all columns.
 const (
-	smGroup      = 90
-	versionGroup = 80
+	smGroup           = 90
+	versionGroup      = 80
+	versionGroupMixed = 84 // of signed and unsigned integers
 )
 
 const (
@@ -86,6 +87,9 @@ func (g *generator) groupMMA(s *ir.Warp) {
 	}
 	if g.hasOnly(smGroup) {
 		g.needVersion(versionGroup)
+		if a, b := s.Op.MMAFormats(); a != b {
+			g.needVersion(versionGroupMixed)
+		}
 		g.groupInstructions(s, tiles, sum)
 		if !inPlace {
 			g.emit("wgmma.wait_group.sync.aligned", intOperand(b32Class, 0))
