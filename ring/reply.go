@@ -177,6 +177,9 @@ func (c *core) mayBeAt(p *pending) bool {
 // queue's lock.
 func (c *core) withdraw(op string, p *pending) error {
 	_, stuck := errors.AsType[*StuckError](c.failure())
+	if !stuck && p.m.handled(p.ticket) {
+		return nil // the failure is that of this message: the next check sees it
+	}
 	err := c.denied(op, stuck)
 	if stuck {
 		p.m.abandon(p.ticket)
