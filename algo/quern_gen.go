@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "bf194ec9dbce34a88d33ba9da2abce1bb181cf2aa8c930dbc347e78267541c61",
+	Sum:     "fc94ccd6c263a15ccbd5ce0264e3444678741e0f8e6c47435538865c6ea890ca",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: &quern_gen_zip,
-	Sum:     "8824c00ae4fad4f49926980a37bb68c7f155073a4713f15e605e853b75c36a35",
+	Sum:     "d1150d0d06ae1ffd502c8b923db338cb403eae81ae3ad5595bcc1e31ed3aac97",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "eadbce744a739ec939fb003f6f292e67f25ad62d540692cd2ce51494064e1b24",
+	Sum:     "faff4f960a4db52d7efd154670f33ad81ce5802c2b6a33cefcd27c53f66d28c3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "4a1083958b0db0fcc5e2e21c7b7240ab7771d62d22d12e59afae40d8f24726e0",
+	Sum:     "83a3945088d55d6a99e9cff51cbe8dec75e09da87030ab927b324f89d4e0b86e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: &quern_gen_zip,
-	Sum:     "952b30564eeed04ec64099065efd77c85276f98b554842c03a8d4947b4054ec7",
+	Sum:     "0e9c7b4fe719098f65403599ce68a9ff77c2bad989dade45f33d34117798766c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

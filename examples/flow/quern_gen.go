@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/flow",
 	Archive: &quern_gen_zip,
-	Sum:     "c282740e09ff868587cb9d9c630e53c94f7d9021af3cfc9bfd60fd4ed36eb9c3",
+	Sum:     "bc5a87f73b24e18ec633c80521767b1ded5b19a71fb3bdeacc7cd2e5fd5523da",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/galaxy",
 	Archive: &quern_gen_zip,
-	Sum:     "a6d11af17cf9e6371ec11be0aec2ec845aa66971d102866bbf7e4524183505c8",
+	Sum:     "be75e94bb80347dc7ff955ea923ac383887549f269910c26b2362542ed2c44b5",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

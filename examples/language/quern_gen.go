@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "a6deb285a199aee7fe0497acaafafd764b65739567572c0fee959a91d611f30f",
+	Sum:     "2677f678ca1439fdbae270c5cb9eaa6935b24154ff6663ef15a6c46859d5747f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/option",
 	Archive: &quern_gen_zip,
-	Sum:     "c1360ff9522be75ae2953085f79af96ecf1fe57dd92018312846adeb90267eb1",
+	Sum:     "0dd5d05e0adabc0e8fd0af002bb56b7683331a2b98afcc42c207e59fbd80cc0c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

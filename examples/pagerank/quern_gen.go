@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: &quern_gen_zip,
-	Sum:     "3448171c6fa6848a1d33485cd155cadeaf586d54cfb7bae1aa28e840d79d877c",
+	Sum:     "4f6bf5a4092b067876d39f41b39ea664b3f60508b96fff687c130c7f62e5336d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

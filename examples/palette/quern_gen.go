@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/palette",
 	Archive: &quern_gen_zip,
-	Sum:     "31453c44f5e22d5d9b3fdb3bc2f1056ff6bf7c1dc82a4b9beb3e424d5838d7f4",
+	Sum:     "f6d076b6b0b0a1fca2b7cb2759bc67bcd34e1847ff6206e1178e924ff63e8650",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

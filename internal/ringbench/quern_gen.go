@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: &quern_gen_zip,
-	Sum:     "40d998944c6d06f05bb47c071f0fede86553dd4af256272d16274b27b4e9b4ea",
+	Sum:     "3394aab7d262974f46319a7617a66f3c3aeb0a77814d6e5e66d6231f754982c0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "8ede5f777b4647877a656b71143399f72b7afd2d1afd5a73ca72f1df32bf14d1",
+	Sum:     "778353433e8ed3dea740413d65ffa6a0813fbb743e9505d415a387530f8d19e2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "b24a5b95975f1da45e7f54e5634277d1a5fe38396abb6d14f692b68ab391f38d",
+	Sum:     "6940541e0bdf673b8d666f73be7c6c2baca096b2da536b084b096aafffbcd481",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

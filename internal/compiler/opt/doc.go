@@ -37,6 +37,7 @@
 //   - strength: divisions by constants become shifts and multiplications;
 //   - fuse: multiplications and additions are fused; fastmath kernels use approximations;
 //   - conversions: finds floats that are known to fit the integer type they are converted to;
+//   - choose: an if that only decides between two values becomes a selection;
 //   - batch: a loop runs several iterations at a time, with their loads in flight together;
 //   - gather: the checks of a run of assignments move in front of it;
 //   - stores: a value that the thread has written is not read again; a write that the next one replaces is removed;

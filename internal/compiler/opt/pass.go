@@ -133,6 +133,14 @@ var passes = []pass{
 	{"conversions", perForm, ir.StageFinal,
 		"finds floats that are known to fit the integer type they are converted to",
 		[]after{{"forward", "the operand is more than a variable"}}, onBody(conversions)},
+	{"choose", perForm, ir.StageFinal,
+		"an if that only decides between two values becomes a selection",
+		[]after{
+			{"ranges", "conditions say more about variables than selections"},
+			{"forward", "what a branch assigns is one expression"},
+			{"strength", "divisions by constants are cheap operations"},
+			{"fuse", "operations count as what they become"},
+		}, onBody(choose)},
 	{"batch", perForm, ir.StageFinal,
 		"a loop runs several iterations at a time, with their loads in flight together",
 		[]after{

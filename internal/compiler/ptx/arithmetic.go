@@ -174,19 +174,25 @@ func extends32(e ir.Expr) (signed, unsigned bool) {
 	return false, false
 }
 
-// divide emits a quotient or remainder. The hardware's result for the smallest integer
-// divided by -1 is undocumented; in Go it is the dividend.
+// divide emits a quotient or remainder.
 func (g *generator) divide(e *ir.Binary, dst operand) operand {
-	t := e.Type()
-	typ := arithmeticType(t.Kind)
 	x, y := g.value(e.X), g.value(e.Y)
 	if e.Check {
 		g.at(e.Pos)
 		g.checkDivisor(y, e.Pos)
 	}
-	if width(t.Kind) == 64 && !y.immediate && g.synchronises() {
+	if width(e.Type().Kind) == 64 && !y.immediate {
 		return g.divide64(e, dst, x, y)
 	}
+	return g.divideAtOnce(e, dst, x, y)
+}
+
+// divideAtOnce emits a quotient or remainder by one instruction, which is a call if the numbers
+// have 64 bits. The hardware's result for the smallest integer divided by -1 is undocumented;
+// in Go it is the dividend.
+func (g *generator) divideAtOnce(e *ir.Binary, dst, x, y operand) operand {
+	t := e.Type()
+	typ := arithmeticType(t.Kind)
 	opcode := "div."
 	if e.Op == ir.Rem {
 		opcode = "rem."

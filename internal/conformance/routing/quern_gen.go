@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
-	Sum:     "80cd130702d70530b5625b2ff90065190472067051ce2bd7c3f58f4fae1609cc",
+	Sum:     "922d6c1a4ff462bf4531bfd24410b788c63469a0b5426d6d054d0deb5f5cca4b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
 	Archive: &quern_gen_zip,
-	Sum:     "c69e43f1f936386c1b607312a88e956b5f6333a3628c2a6c57f3349b48c6fff4",
+	Sum:     "52fe01c6235fe6bbb40340bc272ae4529680fab7def1e535a75279ab02fb9a79",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
