@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
 // Philox returns 128 random bits from the counter-based generator Philox4x32-10
 // (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011). The
@@ -97,8 +94,28 @@ func (r *Random) Float64() float64 { return float64(r.Uint64()>>11) * 0x1p-53 }
 func (r *Random) Normal() (x, y float32) {
 	u := UnitFloat32(r.Uint32())
 	radius := Sqrt(-2 * Log(1-u))
-	sin, cos := SinCos(2 * math.Pi * UnitFloat32(r.Uint32()))
+	sin, cos := sinCosOfTurns(r.Uint32())
 	return radius * cos, radius * sin
+}
+
+// sinCosOfTurns returns the sine and cosine of w/2^32 turns. The nearest multiple of a quarter
+// turn is exact in w, so that there is no angle to reduce. The polynomials interpolate at
+// Chebyshev nodes.
+func sinCosOfTurns(w uint32) (sin, cos float32) {
+	quarter := (w + 1<<29) >> 30
+	x := float32(int32(w-quarter<<30)) * 0x1p-32 // in [-1/8, 1/8]
+	z := x * x
+	s := x * (((z*-75.401612702747458455+81.592542871301543294)*z-41.341662570547954912)*z + 6.2831852878129467414)
+	c := (((z*59.424105981756473913-85.448820089651071299)*z+64.939369051419775696)*z-19.739208789987509716)*z + 1
+	if quarter&1 != 0 {
+		sin, cos = c, -s
+	} else {
+		sin, cos = s, c
+	}
+	if quarter&2 != 0 {
+		return -sin, -cos
+	}
+	return sin, cos
 }
 
 // Exponential draws a number from the exponential distribution with mean 1. The

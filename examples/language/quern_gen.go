@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "2677f678ca1439fdbae270c5cb9eaa6935b24154ff6663ef15a6c46859d5747f",
+	Sum:     "805d2a588738ff7f216f28c9a88bb60594b6deb3b7e2352fadc8364b569b7914",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
