@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "fc94ccd6c263a15ccbd5ce0264e3444678741e0f8e6c47435538865c6ea890ca",
+	Sum:     "39f0d42e866991b4e4c056183507588f105c458355131d44b4a85958b9553a4d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "faff4f960a4db52d7efd154670f33ad81ce5802c2b6a33cefcd27c53f66d28c3",
+	Sum:     "2240f94ce30f7d29a7de5e4b6ca56cdaf581e441ae07a1fae936f98bb97dbaaf",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

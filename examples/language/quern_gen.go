@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "805d2a588738ff7f216f28c9a88bb60594b6deb3b7e2352fadc8364b569b7914",
+	Sum:     "8f7870663a8516144235c090464c737712adddd98a579f7bf14ca200d1f1e222",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

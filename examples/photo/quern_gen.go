@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: &quern_gen_zip,
-	Sum:     "e06ec4228190c46619a96626ed42c649e8a968a90443ad7cd6e2d8b3bed358fe",
+	Sum:     "a671603438021a7453363447712a7de4abd6219648e3fc3cb4b62604bea09ac0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

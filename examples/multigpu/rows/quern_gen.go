@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: &quern_gen_zip,
-	Sum:     "ac11b10027558c8c542a663608b98b6d2023e6f07d816a60e9cf1af20e6c8d56",
+	Sum:     "860f05692ff4e71d3c8dfe588de228913470903467ed758aad40d35176849708",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

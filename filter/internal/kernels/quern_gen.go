@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "6940541e0bdf673b8d666f73be7c6c2baca096b2da536b084b096aafffbcd481",
+	Sum:     "adc08d5eacc8eca3b9c4a1159bb1ae786fe5589477f3b7a966202b6d72481770",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

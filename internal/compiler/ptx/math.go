@@ -53,7 +53,11 @@ func (g *generator) apply(e *ir.Intrinsic, dst operand, opcode string) operand {
 	return args[0]
 }
 
-// minmax emits min or max. Like Go, the instructions order -0 before +0, but they
+// smMinMaxNaN is the compute capability, times ten, that introduced min and max for which NaN is
+// the smallest and the largest number, as in Go.
+const smMinMaxNaN = 80
+
+// minmax emits min or max. Like Go, the instructions order -0 before +0, but the older ones
 // prefer a number to NaN: a sum is NaN if either operand is.
 func (g *generator) minmax(e *ir.Intrinsic, dst operand) operand {
 	opcode := "min."
@@ -69,6 +73,12 @@ func (g *generator) minmax(e *ir.Intrinsic, dst operand) operand {
 		x, y = y, x
 	}
 	class := classOf(e.T)
+	if class == f32Class && g.has(smMinMaxNaN) {
+		g.needVersion(70)
+		dst = g.into(dst, class)
+		g.emit(opcode+"NaN.f32", dst, x, y)
+		return dst
+	}
 	number, sum, isNaN := g.register(class), x, g.register(predClass)
 	g.emit(opcode+typ, number, x, y)
 	if y.immediate && !isNaNBits(y) {
