@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "39f0d42e866991b4e4c056183507588f105c458355131d44b4a85958b9553a4d",
+	Sum:     "7fefa47b3c5e5931c9da8d4f5a330ab658ff63b596b45d52c935e02b6f93cb91",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

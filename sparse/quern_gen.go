@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "83a3945088d55d6a99e9cff51cbe8dec75e09da87030ab927b324f89d4e0b86e",
+	Sum:     "3793a001a883b904162a977f43dc2e161c781e752d81908823ce68a49ecf943b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

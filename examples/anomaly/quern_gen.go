@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: &quern_gen_zip,
-	Sum:     "0e9c7b4fe719098f65403599ce68a9ff77c2bad989dade45f33d34117798766c",
+	Sum:     "5931e9af20336cbaaed1c33d000a9c03883a57b0d34bd3ffe2b902c997d40321",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

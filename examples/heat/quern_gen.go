@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/heat",
 	Archive: &quern_gen_zip,
-	Sum:     "f8205abb7f09eaae32cd2e20edbe325ddd2c4073d13d3b37a8b124f6184b01aa",
+	Sum:     "2ebccf2fb457c04a1a2200e2fc71bc7e8c72cb9fee7a0441e5b14f8449e454c8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

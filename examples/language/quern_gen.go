@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "8f7870663a8516144235c090464c737712adddd98a579f7bf14ca200d1f1e222",
+	Sum:     "704cff4745c0a002c8d6c2cd4f6fd9ffabb3231b920daca116ee09f25879605a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: &quern_gen_zip,
-	Sum:     "4f6bf5a4092b067876d39f41b39ea664b3f60508b96fff687c130c7f62e5336d",
+	Sum:     "9df536dc1c56d37491da6adf2148e1eeb47effe35dd468c3a224764adebcf46b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: &quern_gen_zip,
-	Sum:     "a671603438021a7453363447712a7de4abd6219648e3fc3cb4b62604bea09ac0",
+	Sum:     "c00e0c8be4b772b93bab9724446d8542e1cc5365c1ca7ca4772fb6807005d291",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

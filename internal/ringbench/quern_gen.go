@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: &quern_gen_zip,
-	Sum:     "3394aab7d262974f46319a7617a66f3c3aeb0a77814d6e5e66d6231f754982c0",
+	Sum:     "1a222aee6eedb99b5f32cd917fc1aa2e94c4ad5da6fa41284d7a3cc7991bf454",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "778353433e8ed3dea740413d65ffa6a0813fbb743e9505d415a387530f8d19e2",
+	Sum:     "3ff8d7502243a25aeb86b861df65e37929a98439a66c11e49d09e8849325eee7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: &quern_gen_zip,
-	Sum:     "860f05692ff4e71d3c8dfe588de228913470903467ed758aad40d35176849708",
+	Sum:     "d1f2ff68cc1107deb41c0490301c31fa7b96b3fe9461173f7bfa2eff7785323f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "adc08d5eacc8eca3b9c4a1159bb1ae786fe5589477f3b7a966202b6d72481770",
+	Sum:     "f029b085f5a257594251746c494bd0c3f3cfbe17e5bf7d2b40d815bc28190694",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

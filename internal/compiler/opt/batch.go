@@ -17,6 +17,9 @@ import (
 // not, such a loop runs in batches of four.
 var batchBudgets = []batchBudget{{mostTrips, 320, true}, {8, 320, true}, {4, 640, true}, {4, 1024, false}}
 
+// sizeOfRest is the size of the batches that what larger ones leave runs in.
+const sizeOfRest = 4
+
 type batchBudget struct {
 	size, nodes int
 	constant    bool // also if the bound is constant
@@ -31,6 +34,8 @@ type batchBudget struct {
 //
 //	for ; i < n-3*s; i += 4*s { body(i); body(i+s); body(i+2*s); body(i+3*s) }
 //	for ; i < n; i += s { body(i) }
+//
+// After larger batches, there are some of four.
 //
 // It runs after everything provable about the loop has been proven.
 func batch(k *ir.Kernel) error {
@@ -286,7 +291,13 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 		Pos: s.Pos,
 	}}
 	if !breaks {
-		if out = append(out, main); rest {
+		switch out = append(out, main); {
+		case !rest:
+		case c.size > sizeOfRest && !c.isMultiple():
+			smaller := *c
+			smaller.size = sizeOfRest
+			out = append(out, b.batches(s, &smaller)...) // as it can run in larger ones
+		default:
 			out = append(out, s)
 		}
 		return out

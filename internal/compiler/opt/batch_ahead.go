@@ -39,8 +39,7 @@ import (
 //	for ; i < n; i++ { out[at[i]] = i }
 //
 // What it reads ahead must then be in other slices than what it writes, and the addresses
-// decide that when the kernel runs. That pays where a read depends on another one, so that
-// an iteration takes as long as both. A bound in memory is read once in the same way.
+// decide that when the kernel runs. A bound in memory is read once in the same way.
 
 // aheadPlan divides an iteration into stages. All iterations of a batch do a stage, then the
 // checks that depend on it, then the next stage.
@@ -299,7 +298,7 @@ func (p *aheadPlan) unlessApart(read []*ir.Local, limit *ir.Local, pos ir.Pos) i
 
 // divide makes the plan from the items of an iteration and what it writes then. It returns false
 // if a check depends on what another iteration computes, or if the plan has no advantage: there
-// is no check, or if the iteration writes, no read depends on another one.
+// is no check, and no read that a write would wait for.
 func (p *aheadPlan) divide(items []item, last []ir.Stmt, private []*ir.Local) bool {
 	// A variable that outlives the iteration, or has several values in it, is computed by
 	// one iteration after the other.
@@ -312,9 +311,8 @@ func (p *aheadPlan) divide(items []item, last []ir.Stmt, private []*ir.Local) bo
 	for _, s := range last {
 		assigned(s, func(v *ir.Local) { writes[v]++ })
 	}
-	at := map[*ir.Local]int{}      // the stage that computes a variable
-	loaded := map[*ir.Local]bool{} // depends on memory
-	chased := false
+	at := map[*ir.Local]int{} // the stage that computes a variable
+	reads := false
 	held := map[*ir.Local]bool{}
 	for v, n := range writes {
 		held[v] = n > 1 || !slices.Contains(private, v)
@@ -342,21 +340,16 @@ func (p *aheadPlan) divide(items []item, last []ir.Stmt, private []*ir.Local) bo
 			continue
 		}
 		dst := a.Dst.(*ir.VarPlace).Var
-		variablesOf(a, func(v *ir.Local) { loaded[dst] = loaded[dst] || loaded[v] })
 		if readsMemory([]ir.Expr{a.Src}) {
 			stage = max(stage, checked+1)
-			chased = chased || loaded[dst]
-			loaded[dst] = true
+			reads = true
 		}
 		p.reach(stage)
 		p.stages[stage] = append(p.stages[stage], a)
 		at[dst] = stage
 	}
 	p.rest = append(p.rest, last...)
-	if last != nil {
-		return chased
-	}
-	return checked >= 0
+	return checked >= 0 || last != nil && reads
 }
 
 // reach makes the stages up to one.

@@ -164,6 +164,7 @@ func (w *walker) divide(e *ir.Binary, x, y *poly) *poly {
 		return w.fresh(kindRange(kind))
 	}
 	natural := rx.lo >= 0 && ry.lo >= 0
+	delete(w.natural, e) // an earlier walk of a loop may have assumed too much
 	if natural {
 		w.natural[e] = dividend{rx.lo, rx.hi < ry.lo}
 	}

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
-	Sum:     "922d6c1a4ff462bf4531bfd24410b788c63469a0b5426d6d054d0deb5f5cca4b",
+	Sum:     "397538c7ea083192d22b1c0af6e172cf828cd905aedb4a30534050a8a25c9df8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

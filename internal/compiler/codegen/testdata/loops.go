@@ -61,7 +61,7 @@ func column(t kernel.Thread, n, d int, x, out []float32) {
 	if i := t.Global(); i < n {
 		sum := float32(0)
 		for f := range d {
-			sum += x[f*n+i] // ptx:-"mad.lo[^$]*mad.lo[^$]*mad.lo" ptx:"mul.wide.s32"
+			sum += x[f*n+i] // ptx:-"mad.lo[^$]*mad.lo[^$]*mad.lo[^$]*mad.lo" ptx:"mul.wide.s32"
 		}
 		out[i] = sum
 	}
@@ -102,5 +102,16 @@ func scatter(t kernel.Thread, ends, at, of []int32, out []uint32) {
 		if of[at[e]] > 0 { // ptx:"ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global[^$]*ld.global"
 			kernel.AtomicAdd(&out[at[e]], 1)
 		}
+	}
+}
+
+// The product wraps to negative numbers, so the remainder is that of signed numbers.
+//
+//quern:kernel
+func wrapping(t kernel.Thread, n int, out []int64) {
+	v := int32(3)
+	for range n {
+		out[0] += int64(v) % (int64(v) | 1) // ptx:"rem.s64" ptx:-"rem.u64"
+		v *= 2147483646
 	}
 }
