@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "2240f94ce30f7d29a7de5e4b6ca56cdaf581e441ae07a1fae936f98bb97dbaaf",
+	Sum:     "40075f13f915320f380b5b5d39e5eda766aedd7de434a7dbace86e08f6c174d8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "3ff8d7502243a25aeb86b861df65e37929a98439a66c11e49d09e8849325eee7",
+	Sum:     "56b0d1abaa143202837b3b94f348e3ed254c2004a900494ff892b0eac4272261",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "f029b085f5a257594251746c494bd0c3f3cfbe17e5bf7d2b40d815bc28190694",
+	Sum:     "9c49b52ad1a5e0ee31511375e0100ef5e2fd610f2f2d5d76e276b8c0153a3b85",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

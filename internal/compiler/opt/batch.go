@@ -239,7 +239,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 		var limit *ir.Local
 		out, limit = b.limit(c, s.Pos)
 		if plan != nil && plan.written != nil {
-			out = append(out, plan.unlessApart(append(c.from, plan.read...), limit, s.Pos))
+			out = append(out, plan.unlessApart(slices.Concat(c.from, plan.read), limit, s.Pos)...)
 		}
 		main.Cond = &ir.Binary{Op: ir.Lt, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
 	}

@@ -273,9 +273,9 @@ func (b *batcher) slicesWrittenBy(list []ir.Stmt) (to []*ir.Local, ok bool) {
 	return to, ok && len(to) > 0
 }
 
-// unlessApart returns a statement that sets the limit of the batches to the smallest integer if
-// a slice that the loop writes overlaps one of those that it reads ahead.
-func (p *aheadPlan) unlessApart(read []*ir.Local, limit *ir.Local, pos ir.Pos) ir.Stmt {
+// unlessApart returns what sets the limit of the batches to the smallest integer if a slice that
+// the loop writes overlaps one of those that it reads ahead.
+func (p *aheadPlan) unlessApart(read []*ir.Local, limit *ir.Local, pos ir.Pos) []ir.Stmt {
 	at := func(v *ir.Local, i ir.Expr) ir.Expr {
 		return &ir.Addr{T: ir.PointerTo(v.Type.Elem), Place: &ir.ElemPlace{Slice: ir.Get(v), Index: i}}
 	}
@@ -292,8 +292,11 @@ func (p *aheadPlan) unlessApart(read []*ir.Local, limit *ir.Local, pos ir.Pos) i
 		}
 		seen[v] = true
 	}
+	if overlap == nil { // all that it reads is its own
+		return nil
+	}
 	least := ir.IntConst(limit.Type, leastOf(limit.Type))
-	return &ir.If{Cond: overlap, Then: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: least, Pos: pos}}, Pos: pos}
+	return []ir.Stmt{&ir.If{Cond: overlap, Then: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: least, Pos: pos}}, Pos: pos}}
 }
 
 // divide makes the plan from the items of an iteration and what it writes then. It returns false

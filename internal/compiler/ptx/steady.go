@@ -184,7 +184,7 @@ func (g *generator) describe(b *strings.Builder, e ir.Expr, assigned map[*ir.Loc
 		if !ok || assigned[v] || !v.Type.IsInteger() || g.variable(v).home != inRegisters {
 			return false
 		}
-		fmt.Fprintf(b, "%p", v)
+		b.Write(g.scalar(g.variable(v)).append(nil)) // not its address: the order of texts decides about code
 		return true
 	case *ir.ThreadValue:
 		fmt.Fprintf(b, "t%d", e.Op)

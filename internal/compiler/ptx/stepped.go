@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -263,8 +264,8 @@ func (g *generator) products(e ir.Expr) (terms, bool) {
 		return nil, false
 	}
 	if b.Op == ir.Mul {
-		for _, s := range x {
-			for _, t := range y {
+		for s := range x.inOrder() {
+			for t := range y.inOrder() {
 				add(g.product(s.factors, t.factors), s.n*t.n)
 			}
 		}
@@ -274,13 +275,25 @@ func (g *generator) products(e ir.Expr) (terms, bool) {
 	if b.Op == ir.Sub {
 		sign = -1
 	}
-	for _, t := range x {
+	for t := range x.inOrder() {
 		add(t.factors, t.n)
 	}
-	for _, t := range y {
+	for t := range y.inOrder() {
 		add(t.factors, sign*t.n)
 	}
 	return sum, true
+}
+
+// inOrder yields the terms in the order of their texts: which of two equal products is kept must
+// not depend on chance.
+func (x terms) inOrder() iter.Seq[term] {
+	return func(yield func(term) bool) {
+		for _, text := range slices.Sorted(maps.Keys(x)) {
+			if !yield(x[text]) {
+				return
+			}
+		}
+	}
 }
 
 // product returns the factors of a product in the order of their texts.
