@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "56b0d1abaa143202837b3b94f348e3ed254c2004a900494ff892b0eac4272261",
+	Sum:     "3b1a519bdf9fb2f53e45251021cdfbcd52d48cc0fd2084343aac6302b1870992",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -139,7 +139,7 @@ func (b *batcher) onlyReads(body []ir.Stmt) bool {
 			case *ir.Assign:
 				dst, isVar := s.Dst.(*ir.VarPlace)
 				ok = ok && isVar && dst.Var.Type.IsScalar() && b.uses[dst.Var] != nil && !b.uses[dst.Var].addressed
-			case *ir.If, *ir.Block:
+			case *ir.If, *ir.Block, *ir.Check:
 			default:
 				ok = false
 			}
@@ -257,7 +257,7 @@ func (b *batcher) slicesWrittenBy(list []ir.Stmt) (to []*ir.Local, ok bool) {
 			case *ir.Atomic:
 				ok = ok && s.Dst == nil
 				write(s.Place)
-			case *ir.If:
+			case *ir.If, *ir.Check:
 			default:
 				ok = false
 			}
