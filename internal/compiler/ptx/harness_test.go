@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"quern.dev/internal/compiler/ir"
@@ -27,7 +28,8 @@ func emit(t *testing.T, k *ir.Kernel, architectures ...string) *Module {
 		return m
 	}
 	if len(architectures) == 0 {
-		architectures = ptxas.Architectures[:1]
+		oldest := slices.IndexFunc(ptxas.Architectures, func(a string) bool { return ptxas.Runs(m.Text, a) })
+		architectures = ptxas.Architectures[oldest : oldest+1]
 	}
 	for _, a := range architectures {
 		if _, err := ptxas.Assemble(m.Text, a); err != nil {
