@@ -222,6 +222,10 @@ func (l *local) serve(w *workers.Worker) {
 		if !l.take() {
 			return
 		}
+		if l.kicked.Swap(true) { // the task is in a queue again, and runs from there
+			l.turn.Unlock()
+			return
+		}
 	}
 	l.byWorker.Store(true)
 	err := l.run(w)
