@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "7fefa47b3c5e5931c9da8d4f5a330ab658ff63b596b45d52c935e02b6f93cb91",
+	Sum:     "cd43ed882105601f4cf4fe539db12272dc538fa9c4ec6a7dd244c71e0918a2bc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

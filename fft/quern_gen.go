@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: &quern_gen_zip,
-	Sum:     "d1150d0d06ae1ffd502c8b923db338cb403eae81ae3ad5595bcc1e31ed3aac97",
+	Sum:     "890286a9704dec9ecc5d9b40b1346bf568b45bcdaa8502629a5c7424ce8f526d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

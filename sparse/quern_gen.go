@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "3793a001a883b904162a977f43dc2e161c781e752d81908823ce68a49ecf943b",
+	Sum:     "c72829dd3544dc9b9f55f0958ed9138552ae430b09c386901e83e11e01d2122b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: &quern_gen_zip,
-	Sum:     "5931e9af20336cbaaed1c33d000a9c03883a57b0d34bd3ffe2b902c997d40321",
+	Sum:     "1f6cbe8c953cfd2444a48cae112ebe76d941522b6f1963a75db818d385a25c1a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/heat",
 	Archive: &quern_gen_zip,
-	Sum:     "2ebccf2fb457c04a1a2200e2fc71bc7e8c72cb9fee7a0441e5b14f8449e454c8",
+	Sum:     "b08de5f455d414c7d3695708edb92e6846121d08b4fd97b6ecc5dc0906bf0bf6",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "704cff4745c0a002c8d6c2cd4f6fd9ffabb3231b920daca116ee09f25879605a",
+	Sum:     "f66ccc701541d7eb95bb4299852f568f04fd02101b430a5792c716764b3aa542",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

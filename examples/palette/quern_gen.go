@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/palette",
 	Archive: &quern_gen_zip,
-	Sum:     "f6d076b6b0b0a1fca2b7cb2759bc67bcd34e1847ff6206e1178e924ff63e8650",
+	Sum:     "ce3d1ed797e60d66d91a63365ed976e2c0f9be6777b1d4f8a11193a2f32e4379",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: &quern_gen_zip,
-	Sum:     "c00e0c8be4b772b93bab9724446d8542e1cc5365c1ca7ca4772fb6807005d291",
+	Sum:     "2063dbede08dd5d161fa3fc4bb8ab9bb5e0ebc479f31d5e025f6198ccfda0bc4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "3b1a519bdf9fb2f53e45251021cdfbcd52d48cc0fd2084343aac6302b1870992",
+	Sum:     "48b41d544f00a91e974abdead8d809bbe84d540e0406b4e165864f37eca3c219",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

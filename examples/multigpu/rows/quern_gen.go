@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: &quern_gen_zip,
-	Sum:     "d1f2ff68cc1107deb41c0490301c31fa7b96b3fe9461173f7bfa2eff7785323f",
+	Sum:     "4a9204dd52d3c1b7ac8926fb459425b54d4b0f4054cd63a330fb9dfbe682a65e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "9c49b52ad1a5e0ee31511375e0100ef5e2fd610f2f2d5d76e276b8c0153a3b85",
+	Sum:     "f61d25f90587a1c74758e84a782740f00676ed3a41e3ed606c56935409d68fa6",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -259,7 +259,7 @@ func TestLongOperationsOfInvariantsLeaveLoops(t *testing.T) {
 	}
 	checkPass(t, "hoist", []passCase{
 		{"a division, and the root of it", kernel(Set(x, Add(ir.Get(x), root(div(ir.Get(h), six))))),
-			lines("x = 0.0f32", "i = 0", "steady = h / 6.0f32", "steady = sqrt(steady)", "for L0.i i < n {", "x = x + steady", "} post {", "i = i + 1", "out[?0] = x")},
+			lines("x = 0.0f32", "i = 0", "steady = sqrt(h / 6.0f32)", "for L0.i i < n {", "x = x + steady", "} post {", "i = i + 1", "out[?0] = x")},
 		{"not of what the loop changes", kernel(Set(x, div(ir.Get(x), six))),
 			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "x = x / 6.0f32", "} post {", "i = i + 1", "out[?0] = x")},
 		{"not of memory", kernel(Set(x, Add(ir.Get(x), root(Load(Elem(tile, Int(0))))))),

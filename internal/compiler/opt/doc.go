@@ -22,6 +22,7 @@
 //   - uniform: a barrier that not all threads of a block reach together is an error;
 //   - collectives: warp reductions, scans and matches become shuffles and votes;
 //   - fold: folds constants, exact identities and copies, and removes dead code;
+//   - early hoist: a division and a square root that a loop does not change are computed once before it;
 //   - unroll: counted loops are unrolled if array indices then become constants;
 //   - late pointers: pointers once more;
 //   - scalarise: structs, and arrays with constant indices, become scalar variables;

@@ -1,6 +1,11 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"math"
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // maxTree limits the nodes of an expression that forward builds, which bounds the
 // recursion of all later passes.
@@ -52,15 +57,67 @@ func (s *stretch) clear() {
 }
 
 // fix leaves a candidate in place. Faults keep their order: earlier ones do not move
-// past a fault that stays.
+// past a fault that stays, nor past a read of memory, whose own check they may be.
 func (s *stretch) fix(c *candidate) {
 	if c.gone {
 		return
 	}
 	c.gone = true
 	delete(s.of, c.v)
-	if c.faults {
+	if c.ordered() {
 		s.fixFaults(c.at)
+	}
+}
+
+// ordered reports whether a candidate may fail, or rely on an earlier check.
+func (c *candidate) ordered() bool { return c.faults || c.memory }
+
+// keepOrder fixes the candidates that a statement reads but that would then fail too late:
+// after what stays before the statement, or after what the statement evaluates first.
+func (s *stretch) keepOrder(stmt ir.Stmt) {
+	if !slices.ContainsFunc(s.faults, func(c *candidate) bool { return !c.gone }) {
+		return
+	}
+	var order []*candidate // nil: the statement itself may fail or reads memory
+	see := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+		switch e := e.(type) {
+		case *ir.Load:
+			if v, ok := ir.Variable(e); !ok {
+				order = append(order, nil)
+			} else if c := s.of[v]; c != nil {
+				order = append(order, c)
+			}
+		case *ir.Binary:
+			if e.Check {
+				order = append(order, nil)
+			}
+		}
+		return e
+	}}
+	for e := range ir.Args(stmt) {
+		see.Value(*e)
+	}
+	for p := range ir.Places(stmt) {
+		see.Target(*p)
+	}
+	stays := -1 // the last candidate that stays and must not come before earlier ones
+	for _, c := range s.of {
+		if c.ordered() && !slices.Contains(order, c) {
+			stays = max(stays, c.at)
+		}
+	}
+	latest := -1 // of those that the statement has evaluated
+	for _, c := range order {
+		switch {
+		case c == nil:
+			latest = math.MaxInt
+		case c.gone:
+		case c.faults && max(stays, latest) > c.at:
+			s.fix(c)
+			stays = max(stays, c.at)
+		case c.ordered():
+			latest = max(latest, c.at)
+		}
 	}
 }
 
@@ -148,6 +205,7 @@ func (w *forwarder) substitute(st *stretch, list []ir.Stmt, s ir.Stmt) {
 	if _, isLoop := s.(*ir.Loop); isLoop {
 		return
 	}
+	st.keepOrder(s)
 	r := substitution{w: w, st: st, list: list}
 	for e := range ir.Args(s) {
 		*e = r.value(*e)
@@ -229,7 +287,7 @@ func (w *forwarder) assigned(st *stretch, i int, s *ir.Assign) {
 	switch {
 	case !local || w.uses[root.Var].addressed:
 		st.stored(i)
-	case ir.MayFault(s.Src) || ir.PlaceMayFault(s.Dst):
+	case ir.MayFault(s.Src) || ir.PlaceMayFault(s.Dst) || readsMemory([]ir.Expr{s.Src}):
 		st.fixFaults(i)
 	}
 	if local {

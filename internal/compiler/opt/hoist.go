@@ -17,16 +17,24 @@ import "quern.dev/internal/compiler/ir"
 //	}                            x += step * y
 //	                         }
 //
-// Divisions and square roots are code with branches, which ptxas leaves in the loop.
+// Divisions and square roots are code with branches, which ptxas leaves in the loop, or calls.
 func hoist(k *ir.Kernel) error {
+	h := hoister{f: k.Func, uses: countUses(k.Func), bounds: true}
+	k.Func.Body = h.list(k.Func.Body)
+	return nil
+}
+
+// hoistLong is hoist without the bounds.
+func hoistLong(k *ir.Kernel) error {
 	h := hoister{f: k.Func, uses: countUses(k.Func)}
 	k.Func.Body = h.list(k.Func.Body)
 	return nil
 }
 
 type hoister struct {
-	f    *ir.Func
-	uses usages
+	f      *ir.Func
+	uses   usages
+	bounds bool
 }
 
 func (h *hoister) list(list []ir.Stmt) []ir.Stmt {
@@ -39,8 +47,8 @@ func (h *hoister) list(list []ir.Stmt) []ir.Stmt {
 			s.Body = h.list(s.Body)
 		case *ir.Loop:
 			s.Body = h.list(s.Body)
-			out = append(out, h.invariants(s)...)
-			if bound := h.bound(s); bound != nil {
+			out = append(out, h.invariants(s, h.surelyRuns(out, s))...)
+			if bound := h.bound(s); h.bounds && bound != nil {
 				v := &ir.Local{Name: "bound", Type: bound.Y.Type(), Hidden: true}
 				h.f.Locals = append(h.f.Locals, v)
 				out = append(out, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: bound.Y, Pos: s.Pos})
@@ -56,12 +64,23 @@ func (h *hoister) list(list []ir.Stmt) []ir.Stmt {
 const mostInvariants = 4
 
 // invariants replaces what takes long and is the same in every iteration of a loop by
-// variables, and returns their assignments. What only some iterations compute is left.
-func (h *hoister) invariants(loop *ir.Loop) []ir.Stmt {
+// variables, and returns their assignments. What only some iterations compute is left. A
+// division of integers is checked where it stands now only if the loop surely runs, and if
+// nothing but divisions by the same variable can fail before it.
+func (h *hoister) invariants(loop *ir.Loop, surelyRuns bool) []ir.Stmt {
 	var out []ir.Stmt
+	first := firstFault{none: surelyRuns}
 	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
-		if len(out) == mostInvariants || !takesLong(e) || ir.MayFault(e) || !ofVariables(e) || !h.steady(loop, e) {
+		first.note(e)
+		if len(out) == mostInvariants || !takesLong(e) || !ofVariables(e) || !h.steady(loop, e) {
 			return e
+		}
+		if ir.MayFault(e) {
+			b, ok := e.(*ir.Binary)
+			if !ok || !first.isOf(b) || ir.MayFault(b.X) {
+				return e
+			}
+			b.Pos = first.pos
 		}
 		v := &ir.Local{Name: "steady", Type: e.Type(), Hidden: true}
 		h.f.Locals = append(h.f.Locals, v)
@@ -72,19 +91,108 @@ func (h *hoister) invariants(loop *ir.Loop) []ir.Stmt {
 	for _, s := range loop.Body {
 		switch s := s.(type) {
 		case *ir.Assign:
+			first.begin(s)
 			s.Src = r.Value(s.Src)
 		case *ir.If:
+			first.end()
 			s.Cond = r.Value(s.Cond)
+		default:
+			first.end()
 		}
 	}
 	return out
 }
 
-// takesLong reports whether an expression is a division or a square root.
+// firstFault is what can fail first in an iteration: nothing, divisions by one variable, or
+// something else.
+type firstFault struct {
+	none    bool
+	divisor *ir.Local // if not nil
+	pos     ir.Pos    // of the first division
+}
+
+// end notes that what follows may fail after other effects, or not run.
+func (f *firstFault) end() { *f = firstFault{} }
+
+// begin notes an assignment before its expressions: what can fail in it that is no expression,
+// and whether it changes memory.
+func (f *firstFault) begin(s *ir.Assign) {
+	_, isVar := s.Dst.(*ir.VarPlace)
+	other := !isVar
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		_, isPointer := p.(*ir.DerefPlace)
+		check := ir.BoundsCheck(p)
+		other = other || isPointer || check != nil && *check
+		return true
+	}}
+	v.Value(s.Src)
+	if other {
+		f.end()
+	}
+}
+
+// note notes an expression in the order of evaluation.
+func (f *firstFault) note(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.SliceExpr:
+		if e.Check {
+			f.end()
+		}
+	case *ir.Binary:
+		switch d, isVar := ir.Variable(e.Y); {
+		case e.Op.IsLogical():
+			f.end()
+		case !e.Check:
+		case !isVar || e.Op != ir.Div && e.Op != ir.Rem:
+			f.end()
+		case f.none:
+			*f = firstFault{divisor: d, pos: e.Pos}
+		case f.divisor != d:
+			f.end()
+		}
+	}
+}
+
+// isOf reports whether a division fails only if the first one has failed.
+func (f *firstFault) isOf(e *ir.Binary) bool {
+	d, ok := ir.Variable(e.Y)
+	return ok && f.divisor == d
+}
+
+// surelyRuns reports whether a loop, after some statements, has at least one iteration.
+func (h *hoister) surelyRuns(before []ir.Stmt, s *ir.Loop) bool {
+	cond, ok := s.Cond.(*ir.Binary)
+	if !ok || len(s.Pre) > 0 {
+		return false
+	}
+	v, isVar := ir.Variable(cond.X)
+	bound := asConst(cond.Y)
+	if !isVar || bound == nil || !v.Type.IsInteger() || !v.Type.IsSigned() {
+		return false
+	}
+	start := initial(before, v)
+	if start == nil || h.uses[v] == nil || h.uses[v].addressed {
+		return false
+	}
+	switch a, b := start.Int64(), bound.Int64(); cond.Op {
+	case ir.Lt:
+		return a < b
+	case ir.Le:
+		return a <= b
+	case ir.Gt:
+		return a > b
+	case ir.Ge:
+		return a >= b
+	}
+	return false
+}
+
+// takesLong reports whether an expression is a division, unless it is one by a constant, or a
+// square root.
 func takesLong(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Binary:
-		return e.Op == ir.Div && e.Type().IsFloat()
+		return e.Op == ir.Div && e.Type().IsFloat() || (e.Op == ir.Div || e.Op == ir.Rem) && asConst(e.Y) == nil
 	case *ir.Intrinsic:
 		return e.Op == ir.Sqrt
 	}

@@ -434,7 +434,7 @@ func (n *narrower) lowBinary(e *ir.Binary) ir.Expr {
 //	x[w/16*n+w%16]           x[(v/16+32)*n+v%16]
 func (n *narrower) unsigned(e *ir.Binary, t *ir.Type) ir.Expr {
 	known, natural := n.walk.natural[e]
-	if natural && known.below && !e.Check && e.Op == ir.Rem {
+	if natural && known.below && !ir.MayFault(e) && e.Op == ir.Rem { // without the divisor, its checks would be gone
 		return e.X
 	}
 	if !natural || !t.IsSigned() || t.Size() < 4 {

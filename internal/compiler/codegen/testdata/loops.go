@@ -115,3 +115,16 @@ func wrapping(t kernel.Thread, n int, out []int64) {
 		v *= 2147483646
 	}
 }
+
+// A remainder that is its dividend still reads its divisor.
+//
+//quern:kernel
+func checkedDivisors(t kernel.Thread, x []uint64, out []uint64) {
+	sum := uint64(0)
+	for i := range 3 {
+		for j := range 4 {
+			sum += uint64(j) % max(x[i], 1) // wide:"setp.ge.u64"
+		}
+	}
+	out[0] = sum
+}
