@@ -268,3 +268,26 @@ func TestLongOperationsOfInvariantsLeaveLoops(t *testing.T) {
 			lines("x = 0.0f32", "i = 0", "for L0.i i < n {", "if x < 6.0f32 {", "x = h / 6.0f32", "} post {", "i = i + 1", "out[?0] = x")},
 	})
 }
+
+func TestDivisionsOfIntegersLeaveLoopsThatSurelyRun(t *testing.T) {
+	i, n, m, sum, out := Local("i", ir.TInt), Local("n", ir.TInt), Local("m", ir.TInt), Local("sum", ir.TInt), Local("out", ir.SliceOf(ir.TInt))
+	rest := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Rem, X: x, Y: y, Check: true} }
+	add := func(x ir.Expr) ir.Stmt { return Set(sum, Add(ir.Get(sum), x)) }
+	kernel := func(end ir.Expr, body ...ir.Stmt) func() *ir.Kernel {
+		return func() *ir.Kernel {
+			return ir.CloneKernel(Kernel("k", locals(out, n, m), locals(sum, i), Body(Set(sum, Int(0)), For(i, Int(0), end, body...), SetPlace(Elem(out, Int(0)), ir.Get(sum)))...))
+		}
+	}
+	checkPass(t, "hoist", []passCase{
+		{"the first one", kernel(Int(900), add(rest(ir.Get(n), ir.Get(m)))),
+			lines("sum = 0", "i = 0", "steady = n %? m", "for L0.i i < 900 {", "sum = sum + steady", "} post {", "i = i + 1", "out[?0] = sum")},
+		{"one after others by the same number", kernel(Int(900), add(rest(ir.Get(i), ir.Get(m))), add(rest(ir.Get(n), ir.Get(m)))),
+			lines("sum = 0", "i = 0", "steady = n %? m", "for L0.i i < 900 {", "sum = sum + (i %? m)", "sum = sum + steady", "} post {", "i = i + 1", "out[?0] = sum")},
+		{"not if the loop may not run", kernel(ir.Get(n), add(rest(ir.Get(n), ir.Get(m)))),
+			lines("sum = 0", "i = 0", "for L0.i i < n {", "sum = sum + (n %? m)", "} post {", "i = i + 1", "out[?0] = sum")},
+		{"not if something else fails before", kernel(Int(900), add(rest(ir.Get(i), ir.Get(n))), add(rest(ir.Get(n), ir.Get(m)))),
+			lines("sum = 0", "i = 0", "for L0.i i < 900 {", "sum = sum + (i %? n)", "sum = sum + (n %? m)", "} post {", "i = i + 1", "out[?0] = sum")},
+		{"not after a write", kernel(Int(900), SetPlace(Elem(out, ir.Get(i)), Int(1)), add(rest(ir.Get(n), ir.Get(m)))),
+			lines("sum = 0", "i = 0", "for L0.i i < 900 {", "out[?i] = 1", "sum = sum + (n %? m)", "} post {", "i = i + 1", "out[?0] = sum")},
+	})
+}
