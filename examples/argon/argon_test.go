@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"image/png"
+	"io"
 	"math"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"quern.dev/examples/internal/exampletest"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
 )
@@ -26,22 +24,10 @@ func TestRunOnEveryDevice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		o := small(dev)
 		o.out = filepath.Join(t.TempDir(), "argon.png")
-		var text bytes.Buffer
-		if err := run(t.Context(), &text, dev, o); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"500 atoms", "temperature", "verified", "wrote " + o.out} {
-			if !strings.Contains(text.String(), want) {
-				t.Errorf("the output lacks %q:\n%s", want, &text)
-			}
-		}
-		f, err := os.Open(o.out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if m, err := png.Decode(f); err != nil || m.Bounds().Dx() != 900 {
-			t.Errorf("the picture: %v, %v", m, err)
+		exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) },
+			"500 atoms", "temperature", "verified", "wrote "+o.out)
+		if m := exampletest.Picture(t, o.out); m.Bounds().Dx() != 900 {
+			t.Errorf("the picture is %v", m.Bounds())
 		}
 	})
 }
@@ -126,12 +112,7 @@ func TestForceErrorFindsWrongForces(t *testing.T) {
 }
 
 func TestInterruptEndsTheRun(t *testing.T) {
-	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, new(bytes.Buffer), dev, small(dev)); err == nil {
-		t.Error("an interrupted run has no error")
-	}
+	exampletest.EndsWhenInterrupted(t, func(ctx context.Context, w io.Writer, dev *gpu.Device) error { return run(ctx, w, dev, small(dev)) })
 }
 
 func TestOptionsOutOfRangeAreErrors(t *testing.T) {
@@ -140,8 +121,6 @@ func TestOptionsOutOfRangeAreErrors(t *testing.T) {
 		"-cells": {side: 4, steps: 10},
 		"-steps": {side: 5, steps: 0},
 	} {
-		if err := run(t.Context(), new(bytes.Buffer), dev, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v, want one about %s", err, want)
-		}
+		exampletest.Refuses(t, want, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) })
 	}
 }

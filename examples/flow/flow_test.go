@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"image/png"
+	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"quern.dev/examples/internal/exampletest"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
 )
@@ -26,22 +26,10 @@ func TestRunOnEveryDevice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		o := small(dev)
 		o.out = filepath.Join(t.TempDir(), "flow.png")
-		var text bytes.Buffer
-		if err := run(t.Context(), &text, dev, o); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"verified", "change of mass", "Strouhal", "wrote " + o.out} {
-			if !strings.Contains(text.String(), want) {
-				t.Errorf("the output lacks %q:\n%s", want, &text)
-			}
-		}
-		f, err := os.Open(o.out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if m, err := png.Decode(f); err != nil || m.Bounds().Dx() < 700 {
-			t.Errorf("the picture: %v, %v", m, err)
+		exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) },
+			"verified", "change of mass", "Strouhal", "wrote "+o.out)
+		if m := exampletest.Picture(t, o.out); m.Bounds().Dx() < 700 {
+			t.Errorf("the picture is %v", m.Bounds())
 		}
 	})
 }
@@ -106,12 +94,7 @@ func TestVerifyFindsAnotherFluidAndALossOfMass(t *testing.T) {
 }
 
 func TestInterruptEndsTheRun(t *testing.T) {
-	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, new(bytes.Buffer), dev, small(dev)); err == nil {
-		t.Error("an interrupted run has no error")
-	}
+	exampletest.EndsWhenInterrupted(t, func(ctx context.Context, w io.Writer, dev *gpu.Device) error { return run(ctx, w, dev, small(dev)) })
 }
 
 func TestOptionsOutOfRangeAreErrors(t *testing.T) {
@@ -123,8 +106,6 @@ func TestOptionsOutOfRangeAreErrors(t *testing.T) {
 	} {
 		o := small(dev)
 		change(&o)
-		if err := run(t.Context(), new(bytes.Buffer), dev, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v, want one about %s", err, want)
-		}
+		exampletest.Refuses(t, want, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) })
 	}
 }

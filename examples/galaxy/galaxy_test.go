@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"image/png"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"quern.dev/examples/internal/exampletest"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
 )
@@ -25,15 +25,8 @@ func TestRunOnEveryDevice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		o := small(dev)
 		o.out = filepath.Join(t.TempDir(), "galaxy.png")
-		var text bytes.Buffer
-		if err := run(t.Context(), &text, dev, o); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"verified", "energy", "wrote " + o.file(o.frames)} {
-			if !strings.Contains(text.String(), want) {
-				t.Errorf("the output lacks %q:\n%s", want, &text)
-			}
-		}
+		exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) },
+			"verified", "energy", "wrote "+o.file(o.frames))
 		for frame := 1; frame <= o.frames; frame++ {
 			if light := brightPixels(t, o.file(frame), o.width); light < o.width {
 				t.Errorf("picture %d has %d bright pixels", frame, light)
@@ -44,15 +37,7 @@ func TestRunOnEveryDevice(t *testing.T) {
 
 func brightPixels(t *testing.T, path string, width int) (n int) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	m, err := png.Decode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := exampletest.Picture(t, path)
 	b := m.Bounds()
 	if b.Dx() != width || b.Dy() != width*2/3 {
 		t.Errorf("the picture is %v", b)
@@ -99,12 +84,7 @@ func TestVerifyLimitsTheChangeOfEnergy(t *testing.T) {
 }
 
 func TestInterruptEndsTheRun(t *testing.T) {
-	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, new(bytes.Buffer), dev, small(dev)); err == nil {
-		t.Error("an interrupted run has no error")
-	}
+	exampletest.EndsWhenInterrupted(t, func(ctx context.Context, w io.Writer, dev *gpu.Device) error { return run(ctx, w, dev, small(dev)) })
 }
 
 func TestOptionsOutOfRangeAreErrors(t *testing.T) {
@@ -117,8 +97,6 @@ func TestOptionsOutOfRangeAreErrors(t *testing.T) {
 	} {
 		o := small(dev)
 		change(&o)
-		if err := run(t.Context(), new(bytes.Buffer), dev, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v, want one about %s", err, want)
-		}
+		exampletest.Refuses(t, want, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) })
 	}
 }

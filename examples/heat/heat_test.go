@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"image/png"
+	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"quern.dev/examples/internal/exampletest"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
 )
@@ -20,22 +20,10 @@ func TestRunOnEveryDevice(t *testing.T) {
 		if dev.Backend() == gpu.Sim {
 			o.width, o.steps = 75, 11
 		}
-		var text bytes.Buffer
-		if err := run(t.Context(), &text, dev, o); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"simple", "both results have the same bits", "verified", "wrote " + o.out} {
-			if !strings.Contains(text.String(), want) {
-				t.Errorf("the output lacks %q:\n%s", want, &text)
-			}
-		}
-		f, err := os.Open(o.out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if m, err := png.Decode(f); err != nil || m.Bounds().Dx() != 576 {
-			t.Errorf("the picture: %v, %v", m, err)
+		exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) },
+			"simple", "both results have the same bits", "verified", "wrote "+o.out)
+		if m := exampletest.Picture(t, o.out); m.Bounds().Dx() != 576 {
+			t.Errorf("the picture is %v", m.Bounds())
 		}
 	})
 }

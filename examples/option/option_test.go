@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"math"
 	"strings"
 	"testing"
 
+	"quern.dev/examples/internal/exampletest"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
 	"quern.dev/random"
@@ -105,12 +107,9 @@ func TestVerifyFindsWrongPrices(t *testing.T) {
 }
 
 func TestInterruptEndsTheRun(t *testing.T) {
-	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := run(ctx, new(bytes.Buffer), []*gpu.Device{dev}, small(dev)); err == nil {
-		t.Error("an interrupted run has no error")
-	}
+	exampletest.EndsWhenInterrupted(t, func(ctx context.Context, w io.Writer, dev *gpu.Device) error {
+		return run(ctx, w, []*gpu.Device{dev}, small(dev))
+	})
 }
 
 func TestOptionsOutOfRangeAreErrors(t *testing.T) {
@@ -123,8 +122,6 @@ func TestOptionsOutOfRangeAreErrors(t *testing.T) {
 	} {
 		o := small(dev)
 		change(&o)
-		if err := run(t.Context(), new(bytes.Buffer), []*gpu.Device{dev}, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v, want one about %s", err, want)
-		}
+		exampletest.Refuses(t, want, func(ctx context.Context, w io.Writer) error { return run(ctx, w, []*gpu.Device{dev}, o) })
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern.dev/examples/internal/exampletest"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
 )
@@ -23,24 +25,9 @@ func TestRunOnEveryDevice(t *testing.T) {
 		if dev.Backend() == gpu.Sim {
 			o.colors, o.iterations = 4, 3
 		}
-		var text bytes.Buffer
-		if err := run(t.Context(), &text, dev, o); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{"verified", "error per channel", "wrote " + o.out} {
-			if !strings.Contains(text.String(), want) {
-				t.Errorf("the output lacks %q:\n%s", want, &text)
-			}
-		}
-		f, err := os.Open(o.out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		m, err := png.Decode(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) },
+			"verified", "error per channel", "wrote "+o.out)
+		m := exampletest.Picture(t, o.out)
 		if p, ok := m.(*image.Paletted); !ok || len(p.Palette) != o.colors {
 			t.Errorf("the picture is a %T", m)
 		}
