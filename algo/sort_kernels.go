@@ -170,8 +170,8 @@ func beforeInBlock(t kernel.Thread, v uint32, sums *[sortWarps]uint32) uint32 {
 	return before
 }
 
-// loadSortItems loads the elements of a thread, of which the first one is in[own]. n is the number
-// of elements in the tile.
+// loadSortItems loads the elements of a thread, beginning with in[own]. n is the number of
+// elements in the tile.
 //
 //quern:unchecked
 func loadSortItems[T uint32 | uint64](items int, in []T, own, n uint32) (v [mostSortItems]T) {

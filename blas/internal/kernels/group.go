@@ -250,7 +250,7 @@ func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, threa
 	}
 }
 
-// roundRows copies matrices, of which the rows begin elsewhere, and rounds them to the TF32
+// roundRows copies matrices to rows at other distances, and rounds their elements to the TF32
 // format, to nearest and ties away from zero.
 //
 //quern:kernel

@@ -991,7 +991,7 @@ var quernRoundRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "roundRows
 
 // LaunchRoundRows runs roundRows on the grid g.
 //
-// roundRows copies matrices, of which the rows begin elsewhere, and rounds them to the TF32
+// roundRows copies matrices to rows at other distances, and rounds their elements to the TF32
 // format, to nearest and ties away from zero.
 func LaunchRoundRows(s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to *gpu.Buffer[float32]) error {
 	l, err := quernRoundRows.Begin(s, g)

@@ -17,7 +17,7 @@ import "quern.dev/internal/compiler/ir"
 //	}                            x += step * y
 //	                         }
 //
-// Divisions and square roots are code with branches, which ptxas leaves in the loop, or calls.
+// ptxas expands divisions and square roots to branches or calls, and leaves them in the loop.
 func hoist(k *ir.Kernel) error {
 	h := hoister{f: k.Func, uses: countUses(k.Func), bounds: true}
 	k.Func.Body = h.list(k.Func.Body)

@@ -153,7 +153,7 @@ func (g *generator) current(versions []version) bool {
 	return !slices.ContainsFunc(versions, func(v version) bool { return g.versionOf(v.v) != v })
 }
 
-// addScaled returns base plus the product of factors, so often as times says, and size.
+// addScaled returns base plus the product of factors, times and size.
 func (g *generator) addScaled(base operand, factors []ir.Expr, times, size int64, class class) operand {
 	if base.class == b32Class {
 		class = b32Class

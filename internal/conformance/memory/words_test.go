@@ -77,8 +77,8 @@ func TestWordsOfMessages(t *testing.T) {
 	})
 }
 
-// getWords compares messages with what all devices load from their words, of which the last message
-// has two tags and the one before it has none.
+// getWords compares messages with what all devices load from their words. The last message has two
+// tags, and the one before it has none.
 func getWords[M any](t *testing.T, d *gpu.Device, m M, launch func(s *gpu.Stream, g gpu.Grid, step int, words *gpu.Buffer[uint64], messages *gpu.Buffer[M], tags *gpu.Buffer[uint64]) error) {
 	t.Helper()
 	n := (int(unsafe.Sizeof(m)) + 3) / 4
