@@ -453,6 +453,7 @@ func (c *core) vacate() bool {
 	if !c.receiving.tryLock() {
 		return false
 	}
+	defer c.recount()
 	defer c.receiving.unlock()
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()

@@ -473,6 +473,7 @@ func (c *core) discard() int {
 func (c *core) detach() {
 	c.wakeReceiver()
 	c.receiving.lock()
+	defer c.recount()
 	defer c.receiving.unlock()
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()

@@ -32,7 +32,7 @@ type life struct {
 	err         error
 
 	departure sync.Mutex
-	departed  bool
+	departed  atomic.Bool
 	counted   Info // already included in the runtime's sums of ended actors
 }
 

@@ -26,7 +26,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 				if !replies(r.Outcome) {
 					err := c.unanswered(op, p.m, p.ticket, r.Outcome)
 					p.m.settled(p.ticket, r.Outcome)
-					c.recount() // the actor may have ended before
+					c.recount()
 					return err
 				}
 				p.m.free(p.ticket)
@@ -262,6 +262,7 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 	if err := c.receiving.lockWith(ctx); err != nil {
 		return 0, c.about("receive", err)
 	}
+	defer c.recount()
 	defer c.receiving.unlock()
 	wait, over := c.backoff(), false
 	handled := 0 // rounds in which there was a reply

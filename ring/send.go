@@ -156,6 +156,7 @@ func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, ms
 		}
 	}
 	p, err := c.admit(ctx, op, e, use, msg)
+	c.recount()
 	if err != nil && c.refs != nil {
 		c.refs.Release(noescape(msg)) // reads plain numbers, like Retain
 	}
@@ -320,7 +321,9 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 	for i := 0; i < n; {
 		msg := unsafe.Add(msgs, uintptr(i)*c.inSize)
 		if c.refs == nil && c.direct() {
-			if t, got := m.claim(n-i, false); got > 0 {
+			t, got := m.claim(n-i, false)
+			c.recount()
+			if got > 0 {
 				m.arrive(t, got)
 				for k := range got {
 					m.put(t+uint64(k), e, unsafe.Add(msg, uintptr(k)*c.inSize))

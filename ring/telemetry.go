@@ -284,27 +284,27 @@ func (i Info) less(other Info) Info {
 
 // depart adds the counts of an actor that ends to the sums of ended actors.
 func (c *core) depart() {
-	c.departure.Lock()
-	c.departed = true
-	c.departure.Unlock()
+	c.departed.Store(true)
 	if h, ok := c.server.(*hostActor); ok {
 		h.depart()
 	}
 	c.recount()
 }
 
-// recount adds what an ended actor has counted since depart to the sums.
+// recount adds what an ended actor has counted since depart to the sums. Whoever counts
+// without the queue's lock calls it afterwards, because the actor may end meanwhile.
 func (c *core) recount() {
+	if !c.departed.Load() {
+		return // depart counts it
+	}
 	c.departure.Lock()
 	defer c.departure.Unlock()
-	if c.departed {
-		i := c.info()
-		if h, ok := c.server.(*hostActor); ok && h.inbox.Load() != nil {
-			i.Refused = 0 // see refusals
-		}
-		c.rt.departed.add(i.less(c.counted))
-		c.counted = i
+	i := c.info()
+	if h, ok := c.server.(*hostActor); ok && h.inbox.Load() != nil {
+		i.Refused = 0 // see refusals
 	}
+	c.rt.departed.add(i.less(c.counted))
+	c.counted = i
 }
 
 // departed is the sum of the counts of ended actors.
