@@ -213,13 +213,20 @@ func (r *results) temp(t *ir.Type, pos ir.Pos) *ir.Local {
 	return v
 }
 
+// reached reports whether a place begins with a slice or a pointer: it may be the same memory as
+// what others reach.
+func reached(p ir.Place) bool {
+	switch p.(type) {
+	case *ir.ElemPlace, *ir.ArrayPlace, *ir.DerefPlace:
+		return true
+	}
+	return false
+}
+
 func readsMemory(list []ir.Expr) bool {
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
-		switch p.(type) {
-		case *ir.DerefPlace, *ir.ElemPlace, *ir.ArrayPlace:
-			found = true
-		}
+		found = found || reached(p)
 		return !found
 	}}
 	for _, e := range list {

@@ -121,8 +121,7 @@ func (s *storing) read(known []*stored, out [][]ir.Stmt, visit func(*ir.Visitor)
 			return false
 		},
 		Place: func(p ir.Place) bool {
-			switch p.(type) {
-			case *ir.ElemPlace, *ir.DerefPlace: // any memory
+			if reached(p) {
 				for _, k := range known {
 					k.seen = true
 				}

@@ -305,6 +305,8 @@ func onlyCheck(s ir.Stmt) (elem *ir.ElemPlace, ok bool) {
 				ok = ok && !p.Check
 			case *ir.DerefPlace:
 				ok = false
+			case *ir.ArrayPlace:
+				ok = ok && !p.Check
 			case *ir.ElemPlace:
 				if p.Check {
 					ok = ok && elem == nil
@@ -625,10 +627,7 @@ func (v *vectoriser) readsBeside(e ir.Expr, group []access) bool {
 			return false
 		},
 		Place: func(p ir.Place) bool {
-			switch p.(type) {
-			case *ir.ElemPlace, *ir.DerefPlace:
-				found = true
-			}
+			found = found || reached(p)
 			return !found
 		},
 	}
