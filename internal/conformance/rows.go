@@ -76,3 +76,51 @@ func runningRows(t kernel.Thread, w, h int, in, out []int32) {
 		}
 	}
 }
+
+// A part of the threads, or all of them in some launches, return before the last statement.
+
+//quern:kernel
+func returnsInSomeLaunches(t kernel.Thread, on bool, in, out []int32) {
+	i := t.Global()
+	if i >= len(out) {
+		return
+	}
+	if !on {
+		out[i] = in[i]
+		return
+	}
+	out[i] = 3*in[i] + 1
+}
+
+//quern:kernel
+func returnsAtTheEdge(t kernel.Thread, in, out []int32) {
+	i := t.Global()
+	if i >= len(out) {
+		return
+	}
+	if i < 1 {
+		out[i] = in[i]
+		return
+	}
+	out[i] = in[i] - in[i-1]
+}
+
+//quern:kernel
+func returnsAtTheBorder(t kernel.Thread, w, h int, in, out []int32) {
+	x, y := t.Global2()
+	if x >= w || y >= h {
+		return
+	}
+	i := y*w + x
+	if y == 0 || y == h-1 {
+		out[i] = -in[i]
+		return
+	}
+	for k := range 3 {
+		if x < k {
+			out[i] = int32(k)
+			return
+		}
+	}
+	out[i] = in[i-w] + in[i+w]
+}

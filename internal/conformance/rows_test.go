@@ -44,6 +44,39 @@ func TestRowsOfThreadsMatchPlainGo(t *testing.T) {
 	})
 }
 
+func TestStatementsAfterAReturnRunForTheOthersOnly(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, size := range [][2]int{{48, 32}, {33, 3}, {1, 1}, {70, 2}} {
+			w, h := size[0], size[1]
+			in := integers[int32](rand.New(rand.NewPCG(uint64(w), uint64(h))), w*h)
+			line := dim((w*h + 63) / 64)
+			for _, on := range []bool{false, true} {
+				check(t, d, in, poison[int32](w*h), launch[int32, int32]{
+					grid: line, block: dim(64),
+					plain: func(t kernel.Thread, in, out []int32) { returnsInSomeLaunches(t, on, in, out) },
+					device: func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+						return LaunchReturnsInSomeLaunches(s, g, on, in, out)
+					},
+				})
+			}
+			check(t, d, in, poison[int32](w*h), launch[int32, int32]{
+				grid: line, block: dim(64),
+				plain: returnsAtTheEdge,
+				device: func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+					return LaunchReturnsAtTheEdge(s, g, in, out)
+				},
+			})
+			check(t, d, in, poison[int32](w*h), launch[int32, int32]{
+				grid: dim((w+15)/16, (h+3)/4), block: dim(16, 4),
+				plain: func(t kernel.Thread, in, out []int32) { returnsAtTheBorder(t, w, h, in, out) },
+				device: func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+					return LaunchReturnsAtTheBorder(s, g, w, h, in, out)
+				},
+			})
+		}
+	})
+}
+
 func TestWindowOutsideSharedMemoryFaults(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()

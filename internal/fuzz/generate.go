@@ -282,6 +282,9 @@ func (k *kernelGenerator) main(index string, statements int) string {
 	}
 	f.line("acc := uint64(0)")
 	f.add(&variable{name: "acc", t: tUint64})
+	if f.leave && k.IntN(3) == 0 {
+		f.early()
+	}
 	f.body(statements)
 	k.store(index)
 	return ""

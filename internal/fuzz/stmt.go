@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -150,6 +151,7 @@ func (f *frame) statement() {
 		f.line("if %s {\n%s\n}", f.unlikely(), f.returning())
 	case n == 35 && f.faulty() && f.leave:
 		f.line("if %s {\npanic(\"reason %d\")\n}", f.unlikely(), g.IntN(10))
+	case n == 36 && f.kernel && f.leave && g.IntN(2) == 0 && f.early():
 	case n == 36:
 		f.wideStatement()
 	case n == 37 && f.nested == 0:
@@ -168,6 +170,33 @@ func (f *frame) statement() {
 // unlikely returns a condition that is usually false.
 func (f *frame) unlikely() string {
 	return fmt.Sprintf("%s && %s", f.condition(1), f.condition(0))
+}
+
+// early generates a part for some of the threads, such as those at a border, or for all of them
+// in some launches, which writes results and returns. It reports whether that is possible.
+func (f *frame) early() bool {
+	g := f.g
+	named := func(name string) bool {
+		return slices.ContainsFunc(f.vars, func(v *variable) bool { return v.name == name })
+	}
+	if !named("i") || !named("n") {
+		return false
+	}
+	k := g.IntN(9)
+	cond := pick(g, []string{
+		fmt.Sprintf("i < %d", k), fmt.Sprintf("i >= n-%d", k), fmt.Sprintf("i == 0 || i == n-%d", 1+k),
+		fmt.Sprintf("n > %d", 4*k), fmt.Sprintf("n&%d == 0", k),
+	})
+	f.line("if %s {", cond)
+	in := f.scope()
+	in.body(g.IntN(3))
+	for _, v := range f.vars {
+		if v.t.form == slice && !v.read && v.own > 0 && v.base != "" && v.t.elem.isBasic() && g.IntN(2) == 0 {
+			in.line("%s[%s] = %s", v.name, in.at(window{v, v.base, v.own}, v.own), in.value(v.t.elem))
+		}
+	}
+	in.line("%s\n}", in.returning())
+	return true
 }
 
 func (f *frame) declaration() {

@@ -71,7 +71,7 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 		items, open = append(items, &region{stmts: open}), nil
 	}
 	for i, t := range list {
-		if flag, set := s.flag(t); flag != nil && s.onlyJumpsAtEnd(list[:i]) {
+		if flag, set := s.flag(t); flag != nil && s.allReachTheEnd(list[:i]) {
 			end()
 			open = []ir.Stmt{flag}
 			end()
@@ -79,7 +79,7 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 			end()
 			continue
 		}
-		if loop, ok := t.(*ir.Loop); ok && len(open) > 0 && s.onlyJumpsAtEnd(list[:i]) {
+		if loop, ok := t.(*ir.Loop); ok && len(open) > 0 && s.allReachTheEnd(list[:i]) {
 			if init, ok := open[len(open)-1].(*ir.Assign); ok {
 				if body := s.hold(init, loop); body != nil {
 					open = open[:len(open)-1]
@@ -90,7 +90,7 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 				}
 			}
 		}
-		if len(list) > 1 && s.ranged(open, t) && s.onlyJumpsAtEnd(list[:i]) {
+		if len(list) > 1 && s.ranged(open, t) && s.allReachTheEnd(list[:i+1]) {
 			end()
 			open, s.found = []ir.Stmt{t}, true
 			end()
@@ -136,8 +136,8 @@ func (s *rowSplitter) flag(t ir.Stmt) (clear, set ir.Stmt) {
 	return to(false), &ir.If{Cond: a.Src, Then: []ir.Stmt{to(true)}, Pos: a.Pos}
 }
 
-// onlyJumpsAtEnd reports whether every thread reaches the end of a list.
-func (s *rowSplitter) onlyJumpsAtEnd(list []ir.Stmt) bool {
+// allReachTheEnd reports whether every thread reaches the end of a list.
+func (s *rowSplitter) allReachTheEnd(list []ir.Stmt) bool {
 	return !slices.ContainsFunc(list, func(t ir.Stmt) bool { return isJump(t) || len(jumpsOut(t)) > 0 })
 }
 
