@@ -41,6 +41,7 @@ type Device struct {
 	memory  map[*memory]struct{}
 	graphs  map[*GraphExec]struct{}
 	pools   []devicePool
+	onClose []func() error
 
 	ownPool     func() *Pool // made on first use; closed if the device is
 	ownHostPool func() *HostPool
@@ -234,7 +235,7 @@ func (d *Device) Close() error {
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
 	}
-	errs = append(errs, d.closeGraphs())
+	errs = append(errs, d.closeGraphs(), d.runOnClose())
 	d.endTrace()
 	d.mu.Lock()
 	events, memories, loaded, pools := d.events, d.memory, slices.Collect(maps.Values(d.loaded)), slices.Clone(d.pools)
