@@ -169,6 +169,9 @@ func (d *Device) runOnClose() error {
 	return errors.Join(errs...)
 }
 
+// Recording reports whether the stream is recording a graph.
+func (s *Stream) Recording() bool { return s != nil && s.capture.Load() != nil }
+
 // streamValue is a value of [Stream.SetValue].
 type streamValue struct{ key, value any }
 

@@ -63,9 +63,15 @@ func TestCallsOfOtherLibrariesThatCannotBe(t *testing.T) {
 	var recording error
 	_, err := d.Capture(func(s *Stream) error {
 		recording = second(OpenNative(s, "double"))
+		if !s.Recording() {
+			t.Error("the stream does not say that it is recording")
+		}
 		return nil
 	})
 	do(t, err)
+	if s.Recording() || (*Stream)(nil).Recording() {
+		t.Error("a stream says that it is recording")
+	}
 	n := must[*Native](t)(OpenNative(s, "double"))
 	Address(n, closed, true)
 	ran := n.Run(func() error { t.Error("it ran"); return nil })
