@@ -235,7 +235,7 @@ func (d *Device) Close() error {
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
 	}
-	errs = append(errs, d.closeGraphs(), d.runOnClose())
+	errs = append(errs, d.closeGraphs())
 	d.endTrace()
 	d.mu.Lock()
 	events, memories, loaded, pools := d.events, d.memory, slices.Collect(maps.Values(d.loaded)), slices.Clone(d.pools)
@@ -269,7 +269,7 @@ func (d *Device) Close() error {
 }
 
 func (d *Device) destroy() error {
-	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.persistentMemory.close(d), d.drv.Close())))
+	return driverError("release", unlessLost(errors.Join(d.runOnClose(), d.closeStaging(), d.persistentMemory.close(d), d.drv.Close())))
 }
 
 // release ends a use of the device.
