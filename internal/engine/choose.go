@@ -124,7 +124,18 @@ func (u *Setting) Choose(s *gpu.Stream, c *Class) (e Engine, known bool, err err
 	return Quern, false, nil
 }
 
-// measured is the time limit of nothing: Tune bounds its own time. Tests replace it.
+// FallsBack reports whether Quern's kernels compute an operation after all, because the vendor's
+// library returned err. With Auto they do if it does not support the operands at hand; then it
+// has done nothing.
+func (u *Setting) FallsBack(c *Class, err error) bool {
+	if u.Engine != Auto || err == nil || !errors.Is(err, errors.ErrUnsupported) {
+		return false
+	}
+	u.report(Report{c.Operation, Quern, "", err.Error()})
+	return true
+}
+
+// tune measures. Tests replace it.
 var tune = gpu.Tune
 
 // Measure decides by measuring on s, which it waits for. An error is one of earlier work on s.
