@@ -17,7 +17,7 @@ func (x gemmArguments[T]) elsewhere(u *engine.Setting, op string, s *gpu.Stream,
 		return false, nil
 	}
 	p := engine.Product{
-		Op: "blas." + op, M: x.m, N: x.n, K: x.k, Batch: x.batch,
+		Op: operationOf(op), M: x.m, N: x.n, K: x.k, Batch: x.batch,
 		TransA: x.flags&kernels.TransA != 0, TransB: x.flags&kernels.TransB != 0,
 		StrideA: x.lda, StrideB: x.ldb, StrideC: x.ldc, StepA: x.stepA, StepB: x.stepB, StepC: x.stepC,
 		Beta: x.beta != 0,
@@ -60,7 +60,7 @@ func (x tensorArguments[T, C]) elsewhere(u *engine.Setting, op string, s *gpu.St
 		return false, nil
 	}
 	p := engine.Product{
-		Op: "blas." + op, Element: numberOf[T](), M: x.m, N: x.n, K: x.k, Batch: x.batch,
+		Op: operationOf(op), Element: numberOf[T](), M: x.m, N: x.n, K: x.k, Batch: x.batch,
 		TransA: x.tA != NoTrans, TransB: x.tB != NoTrans,
 		StrideA: x.a.Stride, StrideB: x.b.Stride, StrideC: x.c.Stride, StepA: x.a.Step, StepB: x.b.Step, StepC: x.c.Step,
 		Beta: x.beta != 0,
@@ -91,6 +91,22 @@ func (x tensorArguments[T, C]) measure(u *engine.Setting, s *gpu.Stream, class e
 		y.c.Data = engine.Elements[C](c)
 		return y.run(s, tensorPlan, nil)
 	}))
+}
+
+// operationOf returns the name of a function with that of the package, without allocating.
+func operationOf(op string) string {
+	switch op {
+	case "Gemm":
+		return "blas.Gemm"
+	case "GemmEpilogue":
+		return "blas.GemmEpilogue"
+	case "GemmBatched":
+		return "blas.GemmBatched"
+	case "GemmTensor":
+		return "blas.GemmTensor"
+	default:
+		return "blas.GemmInteger"
+	}
 }
 
 // setEpilogue sets what the flags say.

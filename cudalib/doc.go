@@ -4,7 +4,7 @@
 //
 //	err := cudalib.Use(s, cudalib.Auto)                // s is a *gpu.Stream
 //	err = blas.Gemm(s, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c)
-//	fmt.Println(cudalib.Ran(s))                        // blas.Gemm: Vendor (cuBLASLt 13.1.0): measured 12µs, and 15µs for the other
+//	fmt.Println(cudalib.Ran(s))                        // blas.Gemm: Vendor (cuBLASLt 13.1.0): measured 12µs, Quern 15µs
 //
 // # Engines
 //

@@ -19,22 +19,22 @@ type sparseProduct[T Float] struct {
 
 // mulVecElsewhere computes MulVec with the library of the device's vendor if that is what the
 // engine of the stream chooses. Otherwise done is false.
-func mulVecElsewhere[T Float](op string, s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Buffer[T], beta T, y *gpu.Buffer[T], work []*gpu.Workspace) (done bool, err error) {
+func mulVecElsewhere[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Buffer[T], beta T, y *gpu.Buffer[T], work []*gpu.Workspace) (done bool, err error) {
 	u := engine.Of(s)
 	if u == nil {
 		return false, nil
 	}
-	p := engine.SparseProduct{Op: "sparse." + op, Rows: a.Rows, Cols: a.Cols, Entries: a.Entries(), Vector: true, Columns: 1, Transpose: transpose}
+	p := engine.SparseProduct{Op: "sparse.MulVec", Rows: a.Rows, Cols: a.Cols, Entries: a.Entries(), Vector: true, Columns: 1, Transpose: transpose}
 	return sparseProduct[T]{p, alpha, beta, a, x, y}.elsewhere(u, s, work)
 }
 
 // mulMatElsewhere is the same for MulMat.
-func mulMatElsewhere[T Float](op string, s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work []*gpu.Workspace) (done bool, err error) {
+func mulMatElsewhere[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work []*gpu.Workspace) (done bool, err error) {
 	u := engine.Of(s)
 	if u == nil {
 		return false, nil
 	}
-	p := engine.SparseProduct{Op: "sparse." + op, Rows: a.Rows, Cols: a.Cols, Entries: a.Entries(), Columns: c.Cols, StrideB: b.Stride, StrideC: c.Stride, Transpose: transpose}
+	p := engine.SparseProduct{Op: "sparse.MulMat", Rows: a.Rows, Cols: a.Cols, Entries: a.Entries(), Columns: c.Cols, StrideB: b.Stride, StrideC: c.Stride, Transpose: transpose}
 	return sparseProduct[T]{p, alpha, beta, a, b.Data, c.Data}.elsewhere(u, s, work)
 }
 

@@ -3,6 +3,7 @@ package culib
 import (
 	"errors"
 	"math/bits"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -279,16 +280,18 @@ func one(e engine.Number) uint64 {
 	return 0x3f800000
 }
 
-// do queues the product.
+// do queues the product. m and its plan are on the heap.
 func (m *multiplication) do() error {
 	p := m.plan
 	if m.bias != 0 {
-		if err := m.lib.call(ltDescSet, p.desc, descBias, uintptr(unsafe.Pointer(&m.bias)), unsafe.Sizeof(m.bias)); err != nil {
+		if err := m.lib.enqueue(ltDescSet, p.desc, descBias, uintptr(unsafe.Pointer(&m.bias)), unsafe.Sizeof(m.bias)); err != nil {
 			return err
 		}
 	}
-	return m.lib.call(ltMatmul, m.handle, p.desc, uintptr(unsafe.Pointer(&m.alpha)), m.b, p.b, m.a, p.a, uintptr(unsafe.Pointer(&m.beta)), m.add, p.add, m.c, p.c,
+	err := m.lib.enqueue(ltMatmul, m.handle, p.desc, uintptr(unsafe.Pointer(&m.alpha)), m.b, p.b, m.a, p.a, uintptr(unsafe.Pointer(&m.beta)), m.add, p.add, m.c, p.c,
 		uintptr(unsafe.Pointer(&p.algorithm)), m.work, uintptr(p.memory), m.stream)
+	runtime.KeepAlive(m)
+	return err
 }
 
 // plan returns the plan of a product, locked.

@@ -140,18 +140,18 @@ func (f *transform) do() error {
 		return &engine.Error{Library: f.lib.kind.String(), Reason: "the plan is closed", Err: gpu.ErrClosed}
 	}
 	l := f.lib
-	if err := l.call(fftSetStream, uintptr(f.plan), f.queue); err != nil {
+	if err := l.enqueue(fftSetStream, uintptr(f.plan), f.queue); err != nil {
 		return err
 	}
 	if f.memory > 0 {
-		if err := l.call(fftSetWorkArea, uintptr(f.plan), f.work); err != nil {
+		if err := l.enqueue(fftSetWorkArea, uintptr(f.plan), f.work); err != nil {
 			return err
 		}
 	}
 	if f.sign == 0 {
-		return l.call(f.function, uintptr(f.plan), f.in, f.out)
+		return l.enqueue(f.function, uintptr(f.plan), f.in, f.out)
 	}
-	return l.call(f.function, uintptr(f.plan), f.in, f.out, uintptr(f.sign))
+	return l.enqueue(f.function, uintptr(f.plan), f.in, f.out, uintptr(f.sign))
 }
 
 // Close waits for the device: the plan has tables in its memory.

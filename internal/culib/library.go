@@ -86,6 +86,7 @@ type library struct {
 	lib     Library
 	addr    []uintptr // by number of the function
 	path    string
+	numbers [3]int32 // major, minor, patch, as the library numbers them
 	version string
 	label   string // with the name
 }
@@ -159,7 +160,7 @@ func newLibrary(k engine.Library, lib Library, path string) (*library, error) {
 	if property == 0 {
 		return nil, missing(k, "%s has no function %sGetProperty", path, d.part)
 	}
-	var version [3]int32 // major, minor, patch, as the library numbers them
+	version := &l.numbers
 	for i := range version {
 		if code := l.raw(property, uintptr(i), uintptr(unsafe.Pointer(&version[i]))); code != 0 {
 			return nil, missing(k, "%s: %sGetProperty: %s", path, d.part, d.status(code))
@@ -193,20 +194,23 @@ const maxArgs = 16
 var argPool = sync.Pool{New: func() any { return new([maxArgs]uintptr) }}
 
 // call calls a function by its number. An argument that is a pointer to Go memory is converted
-// to uintptr in the list of arguments: the directive, here and on raw, moves what it points to
-// to the heap, and keeps it alive.
+// to uintptr in the list of arguments: the directive moves what it points to to the heap, and
+// keeps it alive.
 //
 //go:uintptrescapes
-func (l *library) call(function int, args ...uintptr) error {
+func (l *library) call(function int, args ...uintptr) error { return l.enqueue(function, args...) }
+
+// enqueue is call without allocations. Pointers to Go memory must point to the heap, and the
+// caller keeps that memory alive.
+func (l *library) enqueue(function int, args ...uintptr) error {
 	if code := l.raw(l.addr[function], args...); code != 0 {
 		return l.failed(function, code)
 	}
 	return nil
 }
 
-// raw calls the function at an address and returns its result code.
-//
-//go:uintptrescapes
+// raw calls the function at an address and returns its result code. Its arguments are those of
+// enqueue.
 func (l *library) raw(at uintptr, args ...uintptr) int {
 	buf := argPool.Get().(*[maxArgs]uintptr)
 	defer argPool.Put(buf)

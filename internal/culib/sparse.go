@@ -181,39 +181,39 @@ func (c *sparseCall) element() uintptr {
 	return real32
 }
 
-// size makes the descriptors and asks for the size of the temporary memory.
+// size makes the descriptors and asks for the size of the temporary memory. c is on the heap.
 func (c *sparseCall) size() error {
 	l, p, element := c.lib, &c.p, c.element()
 	c.matrix, c.from, c.to = 0, 0, 0
 	err := errors.Join(
-		l.call(spSetStream, c.handle, c.stream),
-		l.call(spCreateCSR, uintptr(unsafe.Pointer(&c.matrix)), uintptr(p.Rows), uintptr(p.Cols), uintptr(p.Entries), c.start, c.index, c.value, indexInt32, indexInt32, 0, element),
+		l.enqueue(spSetStream, c.handle, c.stream),
+		l.enqueue(spCreateCSR, uintptr(unsafe.Pointer(&c.matrix)), uintptr(p.Rows), uintptr(p.Cols), uintptr(p.Entries), c.start, c.index, c.value, indexInt32, indexInt32, 0, element),
 	)
 	if p.Vector {
 		err = errors.Join(err,
-			l.call(spCreateVector, uintptr(unsafe.Pointer(&c.from)), uintptr(p.Cols), c.b, element),
-			l.call(spCreateVector, uintptr(unsafe.Pointer(&c.to)), uintptr(p.Rows), c.c, element))
+			l.enqueue(spCreateVector, uintptr(unsafe.Pointer(&c.from)), uintptr(p.Cols), c.b, element),
+			l.enqueue(spCreateVector, uintptr(unsafe.Pointer(&c.to)), uintptr(p.Rows), c.c, element))
 	} else {
 		err = errors.Join(err,
-			l.call(spCreateDense, uintptr(unsafe.Pointer(&c.from)), uintptr(p.Cols), uintptr(p.Columns), uintptr(p.StrideB), c.b, element, orderRow),
-			l.call(spCreateDense, uintptr(unsafe.Pointer(&c.to)), uintptr(p.Rows), uintptr(p.Columns), uintptr(p.StrideC), c.c, element, orderRow))
+			l.enqueue(spCreateDense, uintptr(unsafe.Pointer(&c.from)), uintptr(p.Cols), uintptr(p.Columns), uintptr(p.StrideB), c.b, element, orderRow),
+			l.enqueue(spCreateDense, uintptr(unsafe.Pointer(&c.to)), uintptr(p.Rows), uintptr(p.Columns), uintptr(p.StrideC), c.c, element, orderRow))
 	}
 	if err != nil {
 		return err
 	}
 	if p.Vector {
-		return l.call(spVectorSize, c.handle, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, vectorCSR2, uintptr(unsafe.Pointer(&c.memory)))
+		return l.enqueue(spVectorSize, c.handle, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, vectorCSR2, uintptr(unsafe.Pointer(&c.memory)))
 	}
-	return l.call(spMatrixSize, c.handle, 0, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, matrixCSR3, uintptr(unsafe.Pointer(&c.memory)))
+	return l.enqueue(spMatrixSize, c.handle, 0, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, matrixCSR3, uintptr(unsafe.Pointer(&c.memory)))
 }
 
 // do queues the product.
 func (c *sparseCall) do() error {
 	l, element := c.lib, c.element()
 	if c.p.Vector {
-		return l.call(spVector, c.handle, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, vectorCSR2, c.work)
+		return l.enqueue(spVector, c.handle, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, vectorCSR2, c.work)
 	}
-	return l.call(spMatrix, c.handle, 0, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, matrixCSR3, c.work)
+	return l.enqueue(spMatrix, c.handle, 0, 0, uintptr(unsafe.Pointer(&c.alpha)), c.matrix, c.from, uintptr(unsafe.Pointer(&c.beta)), c.to, element, matrixCSR3, c.work)
 }
 
 // destroy destroys the descriptors, which queued work does not use.
@@ -228,7 +228,7 @@ func (c *sparseCall) destroy() error {
 		function int
 	}{{c.matrix, spDestroyMatrix}, {c.from, dense}, {c.to, dense}} {
 		if x.handle != 0 {
-			if err := c.lib.call(x.function, x.handle); err != nil {
+			if err := c.lib.enqueue(x.function, x.handle); err != nil {
 				errs = append(errs, err)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -196,9 +195,10 @@ func (x *Choice) decide(t *gpu.Tuned, version string) {
 		x.Engine, x.Library = Vendor, version
 	}
 	if x.Reason == "" {
-		pair := []time.Duration{x.Own, x.Vendor}
-		slices.Sort(pair)
-		x.Reason = fmt.Sprintf("measured %v, and %v for the other", pair[0], pair[1])
+		x.Reason = fmt.Sprintf("measured %v, Quern %v", x.Vendor, x.Own)
+		if x.Engine == Quern {
+			x.Reason = fmt.Sprintf("measured %v, %s %v", x.Own, version, x.Vendor)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ type Report struct {
 	Reason    string // why
 }
 
-// String returns, for example, "blas.Gemm: Vendor (cuBLASLt 13.1.0): faster, 12µs to 15µs".
+// String returns, for example, "blas.Gemm: Vendor (cuBLASLt 13.1.0): measured 12µs, Quern 15µs".
 func (r Report) String() string {
 	if r.Operation == "" {
 		return "no operation"
