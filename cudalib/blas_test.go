@@ -163,7 +163,7 @@ func check[T, C any](t *testing.T, r *rig, c product, operation string, bound fl
 
 func TestProductsByBothEngines(t *testing.T) {
 	everyRig(t, func(t *testing.T, r *rig) {
-		m, n, k := r.size(6, 257), r.size(5, 130), r.size(7, 515)
+		m, n, k := r.size(6, 129), r.size(5, 66), r.size(7, 261)
 		cases := []product{
 			{name: "plain", tA: blas.NoTrans, tB: blas.NoTrans, m: m, n: n, k: k, batch: 1, alpha: 1},
 			{name: "A transposed", tA: blas.Trans, tB: blas.NoTrans, m: m, n: n, k: k, batch: 1, alpha: -2},
@@ -195,7 +195,7 @@ func TestProductsByBothEngines(t *testing.T) {
 			if c.name == "a column" {
 				continue
 			}
-			c.m, c.n, c.k, c.gapRow, c.gapBatch = r.size(8, 256), r.size(8, 128), r.size(16, 512), 0, 0
+			c.m, c.n, c.k, c.gapRow, c.gapBatch = r.size(8, 128), r.size(8, 64), r.size(16, 256), 0, 0
 			if i%2 == 1 {
 				c.gapRow = 8
 			}
@@ -211,7 +211,7 @@ func TestProductsByBothEngines(t *testing.T) {
 					return blas.GemmTensor(s, c.tA, c.tB, float32(c.alpha), a, b, float32(c.beta), to, e)
 				})
 		}
-		c := product{name: "integers", tA: blas.NoTrans, tB: blas.Trans, m: r.size(8, 256), n: r.size(4, 128), k: r.size(16, 512), batch: 2, alpha: 3, beta: 2}
+		c := product{name: "integers", tA: blas.NoTrans, tB: blas.Trans, m: r.size(8, 128), n: r.size(4, 64), k: r.size(16, 256), batch: 2, alpha: 3, beta: 2}
 		check(t, r, c, "blas.GemmInteger", 0, func(v float64) int8 { return int8(127 * v) }, func(v float64) int32 { return int32(1000 * v) },
 			func(s *gpu.Stream, a, b blas.Batch[int8], to blas.Batch[int32], e blas.Epilogue[int32]) error {
 				return blas.GemmInteger(s, c.tA, c.tB, int32(c.alpha), a, b, int32(c.beta), to)
