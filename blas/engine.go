@@ -12,7 +12,7 @@ import (
 
 // elsewhere computes the product with the library of the device's vendor if that is what the
 // engine of the stream chooses. Otherwise done is false.
-func (x gemmArguments[T]) elsewhere(u *engine.Setting, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
+func (x gemmArguments[T]) elsewhere(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
 	if x.m == 0 || x.n == 0 || x.k == 0 || x.batch == 0 || x.alpha == 0 {
 		return false, nil
 	}
@@ -27,15 +27,15 @@ func (x gemmArguments[T]) elsewhere(u *engine.Setting, op string, s *gpu.Stream,
 	}
 	setEpilogue(&p, x.post, x.ldr, x.stepR)
 	class := classOf(&p, sizeOf[T]())
-	e, known, err := u.Choose(s, &class)
+	e, known, err := u.Choose(s, class)
 	if !known {
 		e, err = x.measure(u, s, class, p)
 	}
 	if err != nil || e != engine.Vendor {
 		return err != nil, err
 	}
-	err = u.Provider.Multiply(s, p, x.operands(), engine.First(work))
-	return !u.FallsBack(&class, err), err
+	err = u.Provider().Multiply(s, p, x.operands(), engine.First(work))
+	return !u.FallsBack(class, err), err
 }
 
 func (x *gemmArguments[T]) operands() engine.Operands {
@@ -46,7 +46,7 @@ func (x *gemmArguments[T]) operands() engine.Operands {
 }
 
 // measure lets the engine measure both implementations. The results go to temporary memory.
-func (x gemmArguments[T]) measure(u *engine.Setting, s *gpu.Stream, class engine.Class, p engine.Product) (engine.Engine, error) {
+func (x gemmArguments[T]) measure(u engine.Chooser, s *gpu.Stream, class engine.Class, p engine.Product) (engine.Engine, error) {
 	return u.Measure(s, class, problemOf(&p), trialOf(u, s, &p, sizeOf[T](), x.operands(), func(s *gpu.Stream, c *gpu.Buffer[byte]) error {
 		y := x
 		y.c = engine.Elements[T](c)
@@ -55,7 +55,7 @@ func (x gemmArguments[T]) measure(u *engine.Setting, s *gpu.Stream, class engine
 }
 
 // elsewhere is the same for products on tensor cores.
-func (x tensorArguments[T, C]) elsewhere(u *engine.Setting, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
+func (x tensorArguments[T, C]) elsewhere(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
 	if x.m == 0 || x.n == 0 || x.k == 0 || x.batch == 0 || x.alpha == 0 {
 		return false, nil
 	}
@@ -67,15 +67,15 @@ func (x tensorArguments[T, C]) elsewhere(u *engine.Setting, op string, s *gpu.St
 	}
 	setEpilogue(&p, x.post, x.ldr, x.stepR)
 	class := classOf(&p, sizeOf[T]())
-	e, known, err := u.Choose(s, &class)
+	e, known, err := u.Choose(s, class)
 	if !known {
 		e, err = x.measure(u, s, class, p)
 	}
 	if err != nil || e != engine.Vendor {
 		return err != nil, err
 	}
-	err = u.Provider.Multiply(s, p, x.operands(), engine.First(work))
-	return !u.FallsBack(&class, err), err
+	err = u.Provider().Multiply(s, p, x.operands(), engine.First(work))
+	return !u.FallsBack(class, err), err
 }
 
 func (x *tensorArguments[T, C]) operands() engine.Operands {
@@ -85,7 +85,7 @@ func (x *tensorArguments[T, C]) operands() engine.Operands {
 	}
 }
 
-func (x tensorArguments[T, C]) measure(u *engine.Setting, s *gpu.Stream, class engine.Class, p engine.Product) (engine.Engine, error) {
+func (x tensorArguments[T, C]) measure(u engine.Chooser, s *gpu.Stream, class engine.Class, p engine.Product) (engine.Engine, error) {
 	return u.Measure(s, class, problemOf(&p), trialOf(u, s, &p, sizeOf[C](), x.operands(), func(s *gpu.Stream, c *gpu.Buffer[byte]) error {
 		y := x
 		y.c.Data = engine.Elements[C](c)
@@ -146,14 +146,14 @@ func problemOf(p *engine.Product) string {
 }
 
 // trialOf describes a measurement. C has elements of the given size.
-func trialOf(u *engine.Setting, s *gpu.Stream, p *engine.Product, size int, o engine.Operands, own func(s *gpu.Stream, c *gpu.Buffer[byte]) error) engine.Trial {
+func trialOf(u engine.Chooser, s *gpu.Stream, p *engine.Product, size int, o engine.Operands, own func(s *gpu.Stream, c *gpu.Buffer[byte]) error) engine.Trial {
 	return engine.Trial{
 		Bytes: ((p.Batch-1)*p.StepC + (p.M-1)*p.StrideC + p.N) * size,
-		Check: func() error { return u.Provider.CanMultiply(s.Device(), *p) },
+		Check: func() error { return u.Provider().CanMultiply(s.Device(), *p) },
 		Own:   own,
 		Vendor: func(s *gpu.Stream, c *gpu.Buffer[byte]) error {
 			o.C = c
-			return u.Provider.Multiply(s, *p, o, nil)
+			return u.Provider().Multiply(s, *p, o, nil)
 		},
 	}
 }

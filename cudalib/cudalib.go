@@ -6,6 +6,7 @@ import (
 	"quern.dev/gpu"
 	"quern.dev/internal/culib"
 	"quern.dev/internal/engine"
+	"quern.dev/internal/engine/chooser"
 )
 
 // Engine says what computes the operations of a stream.
@@ -19,10 +20,10 @@ const (
 )
 
 // Report says what computed an operation, and why.
-type Report = engine.Report
+type Report = chooser.Report
 
 // Choice is a measurement of Auto: the times of both engines, and the winner.
-type Choice = engine.Choice
+type Choice = chooser.Choice
 
 // Error is an operation that a library cannot compute.
 type Error = engine.Error
@@ -44,23 +45,18 @@ func Use(s *gpu.Stream, e Engine) error {
 	case e == Vendor && d != nil && d.Backend() != gpu.CUDA:
 		return &Error{Library: "cudalib", Reason: d.ID() + " is not a CUDA device", Advice: "use engine Auto or Quern", Err: errors.ErrUnsupported}
 	}
-	return engine.Set(s, e, culib.Provider{})
+	return chooser.Set(s, e, culib.Provider{})
 }
 
 // EngineOf returns the engine of a stream.
-func EngineOf(s *gpu.Stream) Engine {
-	if u := engine.Of(s); u != nil {
-		return u.Engine
-	}
-	return Quern
-}
+func EngineOf(s *gpu.Stream) Engine { return chooser.Of(s) }
 
 // Ran returns what computed the last operation on s that has two engines. It is empty if there
 // was none since Use, or if the engine of s is Quern.
-func Ran(s *gpu.Stream) Report { return engine.Of(s).Last() }
+func Ran(s *gpu.Stream) Report { return chooser.Last(s) }
 
 // Choices returns what Auto has decided on a device, oldest first.
-func Choices(d *gpu.Device) []Choice { return engine.Choices(d) }
+func Choices(d *gpu.Device) []Choice { return chooser.Choices(d) }
 
 // Libraries opens the libraries, if they are not open yet, and describes them. d must be open.
 func Libraries(d *gpu.Device) []Library { return culib.Libraries(d) }

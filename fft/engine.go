@@ -144,9 +144,9 @@ func (f *foreign[T]) close() error {
 
 // elsewhere computes the transforms with the library of the device's vendor if that is what the
 // engine of the stream chooses. Otherwise done is false.
-func (e *engine[T]) elsewhere(u *engines.Setting, s *gpu.Stream, which int, a arguments[T], work []*gpu.Workspace) (done bool, err error) {
+func (e *engine[T]) elsewhere(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], work []*gpu.Workspace) (done bool, err error) {
 	class := e.foreign.class(which)
-	chosen, known, err := u.Choose(s, &class)
+	chosen, known, err := u.Choose(s, class)
 	if !known {
 		chosen, err = e.measure(u, s, which, a, class)
 	}
@@ -154,11 +154,11 @@ func (e *engine[T]) elsewhere(u *engines.Setting, s *gpu.Stream, which int, a ar
 		return err != nil, err
 	}
 	err = e.runForeign(u, s, which, a, engines.First(work))
-	return !u.FallsBack(&class, err), err
+	return !u.FallsBack(class, err), err
 }
 
 // measure lets the engine measure both implementations. The results go to temporary memory.
-func (e *engine[T]) measure(u *engines.Setting, s *gpu.Stream, which int, a arguments[T], class engines.Class) (engines.Engine, error) {
+func (e *engine[T]) measure(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], class engines.Class) (engines.Engine, error) {
 	_, to := e.foreign.sides(which)
 	size := int(unsafe.Sizeof(T(0)))
 	if a.realOut == nil {
@@ -176,7 +176,7 @@ func (e *engine[T]) measure(u *engines.Setting, s *gpu.Stream, which int, a argu
 	return u.Measure(s, class, fmt.Sprintf("%d transforms of %v", e.foreign.signal.batch, e.foreign.shape), engines.Trial{
 		Bytes: to.extent * size,
 		Check: func() error {
-			_, err := e.foreign.transform(u.Provider, s.Device(), which)
+			_, err := e.foreign.transform(u.Provider(), s.Device(), which)
 			return err
 		},
 		Own: func(s *gpu.Stream, result *gpu.Buffer[byte]) error {
@@ -189,8 +189,8 @@ func (e *engine[T]) measure(u *engines.Setting, s *gpu.Stream, which int, a argu
 }
 
 // runForeign enqueues the transforms of the library.
-func (e *engine[T]) runForeign(u *engines.Setting, s *gpu.Stream, which int, a arguments[T], w *gpu.Workspace) error {
-	t, err := e.foreign.transform(u.Provider, s.Device(), which)
+func (e *engine[T]) runForeign(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], w *gpu.Workspace) error {
+	t, err := e.foreign.transform(u.Provider(), s.Device(), which)
 	if err != nil {
 		return err
 	}

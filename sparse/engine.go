@@ -38,21 +38,21 @@ func mulMatElsewhere[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], 
 	return sparseProduct[T]{p, alpha, beta, a, b.Data, c.Data}.elsewhere(u, s, work)
 }
 
-func (x sparseProduct[T]) elsewhere(u *engine.Setting, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
+func (x sparseProduct[T]) elsewhere(u engine.Chooser, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
 	if x.Rows == 0 || x.Cols == 0 || x.Columns == 0 {
 		return false, nil
 	}
 	x.Double = unsafe.Sizeof(x.alpha) == 8
 	class := x.class()
-	e, known, err := u.Choose(s, &class)
+	e, known, err := u.Choose(s, class)
 	if !known {
 		e, err = x.measure(u, s, class)
 	}
 	if err != nil || e != engine.Vendor {
 		return err != nil, err
 	}
-	err = u.Provider.MultiplySparse(s, x.SparseProduct, x.operands(), engine.First(work))
-	return !u.FallsBack(&class, err), err
+	err = u.Provider().MultiplySparse(s, x.SparseProduct, x.operands(), engine.First(work))
+	return !u.FallsBack(class, err), err
 }
 
 func (x *sparseProduct[T]) operands() engine.SparseOperands {
@@ -77,7 +77,7 @@ func (x *sparseProduct[T]) class() engine.Class {
 }
 
 // measure lets the engine measure both implementations. The results go to temporary memory.
-func (x sparseProduct[T]) measure(u *engine.Setting, s *gpu.Stream, class engine.Class) (engine.Engine, error) {
+func (x sparseProduct[T]) measure(u engine.Chooser, s *gpu.Stream, class engine.Class) (engine.Engine, error) {
 	problem := fmt.Sprintf("%dx%d with %d entries, by %d columns", x.Rows, x.Cols, x.Entries, x.Columns)
 	size := int(unsafe.Sizeof(x.alpha))
 	elements := x.Rows
@@ -86,7 +86,7 @@ func (x sparseProduct[T]) measure(u *engine.Setting, s *gpu.Stream, class engine
 	}
 	return u.Measure(s, class, problem, engine.Trial{
 		Bytes: elements * size,
-		Check: func() error { return u.Provider.CanMultiplySparse(s.Device(), x.SparseProduct) },
+		Check: func() error { return u.Provider().CanMultiplySparse(s.Device(), x.SparseProduct) },
 		Own: func(s *gpu.Stream, c *gpu.Buffer[byte]) error {
 			to := engine.Elements[T](c)
 			if x.Vector {
@@ -98,7 +98,7 @@ func (x sparseProduct[T]) measure(u *engine.Setting, s *gpu.Stream, class engine
 		Vendor: func(s *gpu.Stream, c *gpu.Buffer[byte]) error {
 			o := x.operands()
 			o.C = c
-			return u.Provider.MultiplySparse(s, x.SparseProduct, o, nil)
+			return u.Provider().MultiplySparse(s, x.SparseProduct, o, nil)
 		},
 	})
 }

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"fmt"
-	"sync"
+	"math/bits"
 
 	"quern.dev/gpu"
 )
@@ -30,74 +30,59 @@ func (e Engine) String() string {
 	return fmt.Sprintf("Engine(%d)", uint8(e))
 }
 
-// Report says how an operation was computed.
-type Report struct {
-	Operation string // such as "blas.Gemm"
-	Engine    Engine // Quern or Vendor
-	Library   string // and its version, such as "cuBLASLt 13.1.0"; empty for Quern
-	Reason    string // why
+// Class is a class of problems for which the same implementation is the faster one.
+type Class struct {
+	Operation string  // such as "blas.Gemm"
+	Library   Library // that computes it, too
+	Numbers   [14]int // types, forms, and sizes in the units of Size
 }
 
-// String returns, for example, "blas.Gemm: Vendor (cuBLASLt 13.1.0): measured 12µs, Quern 15µs".
-func (r Report) String() string {
-	if r.Operation == "" {
-		return "no operation"
+// Size returns a number that sizes of about the same magnitude share: there are four of them
+// between a power of two and the next.
+func Size(n int) int {
+	if n < 8 {
+		return n
 	}
-	text := r.Operation + ": " + r.Engine.String()
-	if r.Library != "" {
-		text += " (" + r.Library + ")"
-	}
-	if r.Reason != "" {
-		text += ": " + r.Reason
-	}
-	return text
+	shift := bits.Len(uint(n)) - 3
+	return (n>>shift + 4*shift)
 }
 
-// Setting is the engine of a stream. It is safe for concurrent use.
-type Setting struct {
-	Engine   Engine
-	Provider Provider
-
-	choices *choices // of the device
-
-	mu   sync.Mutex
-	last Report
+// Trial is what Auto needs for a measurement. The functions write the result to memory of that
+// many bytes, instead of the operands.
+type Trial struct {
+	Bytes       int
+	Check       func() error // whether the vendor's library can compute this
+	Own, Vendor func(s *gpu.Stream, result *gpu.Buffer[byte]) error
 }
 
-// key is the key of the setting among the values of a stream.
+// Chooser decides which engine computes the operations of a stream. It is safe for concurrent
+// use. Its implementation is in package chooser.
+type Chooser interface {
+	// Provider returns the vendor's libraries.
+	Provider() Provider
+
+	// Choose returns Quern or Vendor for an operation on s. If that takes a measurement, known
+	// is false; then call Measure.
+	Choose(s *gpu.Stream, c Class) (e Engine, known bool, err error)
+
+	// Measure decides by measuring on s, which it waits for. An error is one of earlier work
+	// on s. problem describes the sizes.
+	Measure(s *gpu.Stream, c Class, problem string, t Trial) (Engine, error)
+
+	// FallsBack reports whether Quern's kernels compute an operation after all, because the
+	// vendor's library returned err. With Auto they do if it does not support the operands at
+	// hand; then it has done nothing.
+	FallsBack(c Class, err error) bool
+}
+
+// key is the key of the Chooser among the values of a stream.
 type key struct{}
 
-// Set sets the engine of a stream.
-func Set(s *gpu.Stream, e Engine, p Provider) error {
-	if e == Quern {
-		return s.SetValue(key{}, (*Setting)(nil))
-	}
-	c, err := choicesOf(s.Device())
-	if err != nil {
-		return err
-	}
-	return s.SetValue(key{}, &Setting{Engine: e, Provider: p, choices: c})
-}
+// Set sets what chooses the engine of a stream. If c is nil, it is Quern.
+func Set(s *gpu.Stream, c Chooser) error { return s.SetValue(key{}, c) }
 
-// Of returns the engine of a stream, or nil if that is Quern.
-func Of(s *gpu.Stream) *Setting {
-	u, _ := s.Value(key{}).(*Setting)
-	return u
-}
-
-// Last returns what computed the last operation that Choose decided. It is safe to call on nil.
-func (u *Setting) Last() Report {
-	if u == nil {
-		return Report{}
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.last
-}
-
-func (u *Setting) report(r Report) Engine {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.last = r
-	return r.Engine
+// Of returns what chooses the engine of a stream, or nil if it is Quern.
+func Of(s *gpu.Stream) Chooser {
+	c, _ := s.Value(key{}).(Chooser)
+	return c
 }
