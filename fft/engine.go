@@ -25,12 +25,13 @@ type foreign[T Float] struct {
 	made [2]*foreignTransform
 }
 
-// foreignTransform is a transform of the library, and passes of Quern's kernels around it: the
-// library does not multiply by a factor, and overwrites the spectra of inverse real transforms.
+// foreignTransform is a transform of the library, and what Quern does around it. The library
+// overwrites the spectra of inverse real transforms, so they are copied; and it multiplies only
+// results without gaps by a factor.
 type foreignTransform struct {
 	engines.Transformer
-	before, after []launch // with from and to of input, output, scratch
-	packed        int      // elements of temporary memory between before and the library
+	copied        int      // elements of the copy of the spectra
+	before, after []launch // passes that copy spectra with gaps, and that multiply
 }
 
 func newForeign[T Float](name string, isReal bool, d Desc, signal, spectrum arrays) *foreign[T] {
@@ -78,21 +79,33 @@ func (f *foreign[T]) transform(p engines.Provider, d *gpu.Device, which int) (*f
 	t := new(foreignTransform)
 	from, to := f.sides(which)
 	b := newBuilder(d, 2*int(unsafe.Sizeof(T(0))))
-	switch factor := f.factor[which]; {
-	case f.kind[which] == engines.RealInverse:
+	factor := f.factor[which]
+	if f.kind[which] == engines.RealInverse {
 		packed, err := Layout{}.resolve("", "", from.shape, from.batch)
 		if err != nil {
 			return nil, err
 		}
-		t.packed = packed.extent
-		t.before = b.scaled(from, packed, input, scratch, factor)
-		from = packed
-	case factor != 1:
-		t.after = b.scaled(to, to, output, output, factor)
+		t.copied = packed.extent
+		if !from.equal(packed) {
+			t.before = b.scaled(from, packed, input, scratch, factor)
+			from, factor = packed, 1
+		}
 	}
 	desc := engines.Transform{
 		Op: f.op[which], Kind: f.kind[which], Double: unsafe.Sizeof(T(0)) == 8, Rank: len(f.shape), Batch: f.signal.batch,
-		In: layoutOf(from), Out: layoutOf(to),
+		In: layoutOf(from), Out: layoutOf(to), Factor: 1,
+	}
+	switch isReal := f.kind[which] == engines.RealInverse; {
+	case factor == 1:
+	case !to.hasGaps():
+		desc.Factor, desc.Floats = factor, to.extent
+		if !isReal {
+			desc.Floats *= 2
+		}
+	case isReal:
+		t.before = b.scaled(from, from, input, scratch, factor)
+	default:
+		t.after = b.scaled(to, to, output, output, factor)
 	}
 	copy(desc.Shape[:], f.shape)
 	var err error
@@ -101,6 +114,16 @@ func (f *foreign[T]) transform(p engines.Provider, d *gpu.Device, which int) (*f
 	}
 	f.made[which] = t
 	return t, nil
+}
+
+// hasGaps reports whether there are elements between the first and the last one that belong to
+// no array.
+func (a arrays) hasGaps() bool {
+	n := a.batch
+	for _, x := range a.shape {
+		n *= x
+	}
+	return a.overlaps || a.extent != n
 }
 
 // scaled returns the launches that copy arrays, multiplied by a factor: transforms of one point.
@@ -200,20 +223,25 @@ func (e *engine[T]) runForeign(u engines.Chooser, s *gpu.Stream, which int, a ar
 	}
 	defer tmp.Close()
 	areas := [...]*gpu.Buffer[kernel.Vec2[T]]{input: a.in, output: a.out, scratch: nil}
-	in, out := engines.Bytes(a.in), engines.Bytes(a.out)
+	in, out := engines.Bytes(a.in), engines.Bytes(a.realOut)
 	if a.realIn != nil {
 		in = engines.Bytes(a.realIn)
 	}
-	if a.realOut != nil {
-		out = engines.Bytes(a.realOut)
+	if a.realOut == nil {
+		out = engines.Bytes(gpu.ViewAs[T](tmp, a.out))
 	}
-	if t.packed > 0 {
-		areas[scratch] = gpu.Take[kernel.Vec2[T]](tmp, t.packed)
+	if t.copied > 0 {
+		areas[scratch] = gpu.Take[kernel.Vec2[T]](tmp, t.copied)
 		in = engines.Bytes(areas[scratch])
 	}
 	work := gpu.Take[byte](tmp, t.Bytes())
 	if run, err := tmp.Ready(); !run {
 		return err
+	}
+	if t.copied > 0 && t.before == nil {
+		if err := copyFirst(s, areas[scratch], a.in); err != nil {
+			return err
+		}
 	}
 	for i := range t.before {
 		l := &t.before[i]
@@ -231,4 +259,12 @@ func (e *engine[T]) runForeign(u engines.Chooser, s *gpu.Stream, which int, a ar
 		}
 	}
 	return nil
+}
+
+// copyFirst copies as many elements as dst has.
+func copyFirst[T any](s *gpu.Stream, dst, src *gpu.Buffer[T]) error {
+	if src.Len() != dst.Len() {
+		src = src.Slice(0, dst.Len())
+	}
+	return gpu.Copy(s, dst, src)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"quern.dev/blas"
 	"quern.dev/gpu"
 	"quern.dev/internal/engine"
 )
@@ -61,6 +62,10 @@ type transform struct {
 	function int
 	sign     int
 
+	double bool
+	factor float64
+	floats int
+
 	mu                   sync.Mutex // held while work is queued
 	plan                 int32      // cufftHandle
 	made                 bool
@@ -80,7 +85,7 @@ func (Provider) NewTransform(d *gpu.Device, t engine.Transform) (engine.Transfor
 		double = 1
 	}
 	types := &transformTypes[t.Kind]
-	f := &transform{dev: x, lib: l, op: t.Op, function: types.function[double], sign: types.direction}
+	f := &transform{dev: x, lib: l, op: t.Op, function: types.function[double], sign: types.direction, double: t.Double, factor: t.Factor, floats: t.Floats}
 	f.run = f.do
 	err = d.Native(func() error {
 		if err := f.prepare(&t, types.kind[double]); err != nil {
@@ -120,9 +125,26 @@ func (f *transform) prepare(t *engine.Transform, kind int) error {
 	return err
 }
 
+// Bytes implements engine.Transformer.
 func (f *transform) Bytes() int { return f.memory }
 
+// Run implements engine.Transformer. The library does not multiply by a factor.
 func (f *transform) Run(s *gpu.Stream, out, in, work *gpu.Buffer[byte]) error {
+	if err := f.transform(s, out, in, work); err != nil || f.factor == 1 {
+		return err
+	}
+	if f.double {
+		return scale(s, f.factor, f.floats, out)
+	}
+	return scale(s, float32(f.factor), f.floats, out)
+}
+
+// scale multiplies the first n elements of a buffer, which is a cast one.
+func scale[T blas.Float](s *gpu.Stream, factor T, n int, x *gpu.Buffer[byte]) error {
+	return blas.Scal(s, factor, blas.Vector[T]{N: n, Inc: 1, Data: (*gpu.Buffer[T])(unsafe.Pointer(x))})
+}
+
+func (f *transform) transform(s *gpu.Stream, out, in, work *gpu.Buffer[byte]) error {
 	n, err := gpu.OpenNative(s, f.lib.functions[f.function])
 	if err != nil {
 		return err

@@ -18,15 +18,18 @@ type Error struct {
 
 // Error names the library, what is wrong, and what to do.
 func (e *Error) Error() string {
-	text := e.Library + ": "
-	if e.Function != "" {
-		text += fmt.Sprintf("%s (%d): ", e.Function, e.Code)
+	if e.Advice == "" {
+		return e.Problem()
 	}
-	text += e.Reason
-	if e.Advice != "" {
-		text += "; " + e.Advice
+	return e.Problem() + "; " + e.Advice
+}
+
+// Problem names the library and what is wrong.
+func (e *Error) Problem() string {
+	if e.Function == "" {
+		return e.Library + ": " + e.Reason
 	}
-	return text
+	return fmt.Sprintf("%s: %s (%d): %s", e.Library, e.Function, e.Code, e.Reason)
 }
 
 // Unwrap returns Err.

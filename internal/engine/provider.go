@@ -80,7 +80,7 @@ type Operands struct {
 	A, B, C, Bias, Residual *gpu.Buffer[byte]
 }
 
-// Transform describes Fourier transforms without a factor.
+// Transform describes Fourier transforms.
 type Transform struct {
 	Op      string // such as "fft.Plan.Forward"
 	Kind    TransformKind
@@ -89,6 +89,10 @@ type Transform struct {
 	Shape   [3]int // of the signal
 	Batch   int
 	In, Out Layout
+
+	// Factor multiplies the results: the first Floats elements of out. 1 does nothing.
+	Factor float64
+	Floats int
 }
 
 // TransformKind is the type of a transform, and its direction.
@@ -111,8 +115,8 @@ type Layout struct {
 // Transformer computes a Transform. Close waits for its work.
 type Transformer interface {
 	Bytes() int // of temporary memory
-	// Run adds the transforms to s. work has Bytes elements. in may be overwritten if the
-	// kind is RealInverse.
+	// Run adds the transforms to s. out is a buffer of real numbers, whose length is theirs;
+	// work has Bytes elements. in may be overwritten if the kind is RealInverse.
 	Run(s *gpu.Stream, out, in, work *gpu.Buffer[byte]) error
 	Close() error
 }

@@ -106,6 +106,14 @@ func (u *chooser) FallsBack(c engine.Class, err error) bool {
 	if u.engine != engine.Auto || err == nil || !errors.Is(err, errors.ErrUnsupported) {
 		return false
 	}
-	u.report(Report{c.Operation, engine.Quern, "", err.Error()})
+	u.report(Report{c.Operation, engine.Quern, "", briefly(err)})
 	return true
+}
+
+// briefly returns what is wrong, without the advice to use Auto.
+func briefly(err error) string {
+	if e, ok := errors.AsType[*engine.Error](err); ok {
+		return e.Problem()
+	}
+	return err.Error()
 }

@@ -96,7 +96,7 @@ func (u *chooser) Measure(s *gpu.Stream, c engine.Class, problem string, t engin
 	}
 	x := &Choice{Problem: problem, Report: Report{Operation: c.Operation}}
 	if err := t.Check(); err != nil {
-		x.Reason = err.Error()
+		x.Reason = briefly(err)
 		list.put(c, x)
 		return u.report(x.Report), nil
 	}
