@@ -10,9 +10,9 @@ import (
 	"quern.dev/kernel"
 )
 
-// elsewhere computes the product with the library of the device's vendor if that is what the
+// tryVendor computes the product with the library of the device's vendor if that is what the
 // engine of the stream chooses. Otherwise done is false.
-func (x gemmArguments[T]) elsewhere(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
+func (x gemmArguments[T]) tryVendor(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
 	if x.m == 0 || x.n == 0 || x.k == 0 || x.batch == 0 || x.alpha == 0 {
 		return false, nil
 	}
@@ -54,8 +54,8 @@ func (x gemmArguments[T]) measure(u engine.Chooser, s *gpu.Stream, class engine.
 	}))
 }
 
-// elsewhere is the same for products on tensor cores.
-func (x tensorArguments[T, C]) elsewhere(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
+// tryVendor is the same for products on tensor cores.
+func (x tensorArguments[T, C]) tryVendor(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
 	if x.m == 0 || x.n == 0 || x.k == 0 || x.batch == 0 || x.alpha == 0 {
 		return false, nil
 	}

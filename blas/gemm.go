@@ -74,7 +74,7 @@ func product[T Float](op string, s *gpu.Stream, tA, tB Transpose, alpha T, a, b 
 		post: post, ldr: e.Residual.Stride, stepR: e.Residual.Step, bias: e.Bias.Data, residual: e.Residual.Data,
 	}
 	if u := engine.Of(s); u != nil {
-		if done, err := x.elsewhere(u, op, s, work); done {
+		if done, err := x.tryVendor(u, op, s, work); done {
 			return wrap(op, err)
 		}
 	}

@@ -39,7 +39,7 @@ func GemmTensor[T TensorElement](s *gpu.Stream, tA, tB Transpose, alpha float32,
 		post: post, ldr: e.Residual.Stride, stepR: e.Residual.Step, bias: cmp.Or(e.Bias.Data, c.Data), residual: cmp.Or(e.Residual.Data, c.Data),
 	}
 	if u := engine.Of(s); u != nil {
-		if done, err := x.elsewhere(u, op, s, work); done {
+		if done, err := x.tryVendor(u, op, s, work); done {
 			return wrap(op, err)
 		}
 	}
@@ -55,7 +55,7 @@ func GemmInteger[T int8 | uint8](s *gpu.Stream, tA, tB Transpose, alpha int32, a
 	}
 	x := tensorArguments[T, int32]{m: c.Rows, n: c.Cols, k: k, batch: c.Count, tA: tA, tB: tB, alpha: alpha, beta: beta, a: a, b: b, c: c}
 	if u := engine.Of(s); u != nil {
-		if done, err := x.elsewhere(u, op, s, work); done {
+		if done, err := x.tryVendor(u, op, s, work); done {
 			return wrap(op, err)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"quern.dev/kernel"
 )
 
-// foreign is the transforms of a plan by the library of the device's vendor, which makes them
-// when they are first needed.
-type foreign[T Float] struct {
+// vendorTransforms is the transforms of a plan by the library of the device's vendor. They are
+// made when they are first needed.
+type vendorTransforms[T Float] struct {
 	op               [2]string // by program
 	kind             [2]engines.TransformKind
 	shape            []int // of the signal
@@ -22,20 +22,20 @@ type foreign[T Float] struct {
 	factor           [2]float64
 
 	mu   sync.Mutex
-	made [2]*foreignTransform
+	made [2]*vendorTransform
 }
 
-// foreignTransform is a transform of the library, and what Quern does around it. The library
+// vendorTransform is a transform of the library, and what Quern does around it. The library
 // overwrites the spectra of inverse real transforms, so they are copied; and it multiplies only
 // results without gaps by a factor.
-type foreignTransform struct {
+type vendorTransform struct {
 	engines.Transformer
 	copied        int      // elements of the copy of the spectra
 	before, after []launch // passes that copy spectra with gaps, and that multiply
 }
 
-func newForeign[T Float](name string, isReal bool, d Desc, signal, spectrum arrays) *foreign[T] {
-	f := &foreign[T]{
+func newVendorTransforms[T Float](name string, isReal bool, d Desc, signal, spectrum arrays) *vendorTransforms[T] {
+	f := &vendorTransforms[T]{
 		op:    [2]string{"fft." + name + ".Forward", "fft." + name + ".Inverse"},
 		kind:  [2]engines.TransformKind{engines.Forward, engines.Inverse},
 		shape: slices.Clone(d.Shape), signal: signal, spectrum: spectrum,
@@ -48,7 +48,7 @@ func newForeign[T Float](name string, isReal bool, d Desc, signal, spectrum arra
 }
 
 // sides returns the arrays that a program reads and writes.
-func (f *foreign[T]) sides(which int) (from, to arrays) {
+func (f *vendorTransforms[T]) sides(which int) (from, to arrays) {
 	if which == forwardProgram {
 		return f.signal, f.spectrum
 	}
@@ -56,7 +56,7 @@ func (f *foreign[T]) sides(which int) (from, to arrays) {
 }
 
 // class returns the class of the transforms for measurements.
-func (f *foreign[T]) class(which int) engines.Class {
+func (f *vendorTransforms[T]) class(which int) engines.Class {
 	from, to := f.sides(which)
 	n := [...]int{
 		int(f.kind[which]), int(unsafe.Sizeof(T(0))), 0, 0, 0, engines.Size(f.signal.batch),
@@ -70,13 +70,13 @@ func (f *foreign[T]) class(which int) engines.Class {
 }
 
 // transform returns the transform of a program, which is made on first use.
-func (f *foreign[T]) transform(p engines.Provider, d *gpu.Device, which int) (*foreignTransform, error) {
+func (f *vendorTransforms[T]) transform(p engines.Provider, d *gpu.Device, which int) (*vendorTransform, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if t := f.made[which]; t != nil {
 		return t, nil
 	}
-	t := new(foreignTransform)
+	t := new(vendorTransform)
 	from, to := f.sides(which)
 	b := newBuilder(d, 2*int(unsafe.Sizeof(T(0))))
 	factor := f.factor[which]
@@ -149,7 +149,7 @@ func layoutOf(a arrays) engines.Layout {
 	return l
 }
 
-func (f *foreign[T]) close() error {
+func (f *vendorTransforms[T]) close() error {
 	if f == nil {
 		return nil
 	}
@@ -165,10 +165,10 @@ func (f *foreign[T]) close() error {
 	return errors.Join(errs...)
 }
 
-// elsewhere computes the transforms with the library of the device's vendor if that is what the
+// tryVendor computes the transforms with the library of the device's vendor if that is what the
 // engine of the stream chooses. Otherwise done is false.
-func (e *engine[T]) elsewhere(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], work []*gpu.Workspace) (done bool, err error) {
-	class := e.foreign.class(which)
+func (e *engine[T]) tryVendor(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], work []*gpu.Workspace) (done bool, err error) {
+	class := e.vendor.class(which)
 	chosen, known, err := u.Choose(s, class)
 	if !known {
 		chosen, err = e.measure(u, s, which, a, class)
@@ -176,13 +176,13 @@ func (e *engine[T]) elsewhere(u engines.Chooser, s *gpu.Stream, which int, a arg
 	if err != nil || chosen != engines.Vendor {
 		return err != nil, err
 	}
-	err = e.runForeign(u, s, which, a, engines.First(work))
+	err = e.runVendor(u, s, which, a, engines.First(work))
 	return !u.FallsBack(class, err), err
 }
 
 // measure lets the engine measure both implementations. The results go to temporary memory.
 func (e *engine[T]) measure(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], class engines.Class) (engines.Engine, error) {
-	_, to := e.foreign.sides(which)
+	_, to := e.vendor.sides(which)
 	size := int(unsafe.Sizeof(T(0)))
 	if a.realOut == nil {
 		size *= 2
@@ -196,24 +196,24 @@ func (e *engine[T]) measure(u engines.Chooser, s *gpu.Stream, which int, a argum
 		}
 		return b
 	}
-	return u.Measure(s, class, fmt.Sprintf("%d transforms of %v", e.foreign.signal.batch, e.foreign.shape), engines.Trial{
+	return u.Measure(s, class, fmt.Sprintf("%d transforms of %v", e.vendor.signal.batch, e.vendor.shape), engines.Trial{
 		Bytes: to.extent * size,
 		Check: func() error {
-			_, err := e.foreign.transform(u.Provider(), s.Device(), which)
+			_, err := e.vendor.transform(u.Provider(), s.Device(), which)
 			return err
 		},
 		Own: func(s *gpu.Stream, result *gpu.Buffer[byte]) error {
 			return e.runOwn(s, which, instead(result), nil)
 		},
 		Vendor: func(s *gpu.Stream, result *gpu.Buffer[byte]) error {
-			return e.runForeign(u, s, which, instead(result), nil)
+			return e.runVendor(u, s, which, instead(result), nil)
 		},
 	})
 }
 
-// runForeign enqueues the transforms of the library.
-func (e *engine[T]) runForeign(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], w *gpu.Workspace) error {
-	t, err := e.foreign.transform(u.Provider(), s.Device(), which)
+// runVendor enqueues the transforms of the library.
+func (e *engine[T]) runVendor(u engines.Chooser, s *gpu.Stream, which int, a arguments[T], w *gpu.Workspace) error {
+	t, err := e.vendor.transform(u.Provider(), s.Device(), which)
 	if err != nil {
 		return err
 	}

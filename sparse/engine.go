@@ -17,28 +17,28 @@ type sparseProduct[T Float] struct {
 	b, c        *gpu.Buffer[T]
 }
 
-// mulVecElsewhere computes MulVec with the library of the device's vendor if that is what the
+// mulVecByVendor computes MulVec with the library of the device's vendor if that is what the
 // engine of the stream chooses. Otherwise done is false.
-func mulVecElsewhere[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Buffer[T], beta T, y *gpu.Buffer[T], work []*gpu.Workspace) (done bool, err error) {
+func mulVecByVendor[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Buffer[T], beta T, y *gpu.Buffer[T], work []*gpu.Workspace) (done bool, err error) {
 	u := engine.Of(s)
 	if u == nil {
 		return false, nil
 	}
 	p := engine.SparseProduct{Op: "sparse.MulVec", Rows: a.Rows, Cols: a.Cols, Entries: a.Entries(), Vector: true, Columns: 1, Transpose: transpose}
-	return sparseProduct[T]{p, alpha, beta, a, x, y}.elsewhere(u, s, work)
+	return sparseProduct[T]{p, alpha, beta, a, x, y}.tryVendor(u, s, work)
 }
 
-// mulMatElsewhere is the same for MulMat.
-func mulMatElsewhere[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work []*gpu.Workspace) (done bool, err error) {
+// mulMatByVendor is the same for MulMat.
+func mulMatByVendor[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work []*gpu.Workspace) (done bool, err error) {
 	u := engine.Of(s)
 	if u == nil {
 		return false, nil
 	}
 	p := engine.SparseProduct{Op: "sparse.MulMat", Rows: a.Rows, Cols: a.Cols, Entries: a.Entries(), Columns: c.Cols, StrideB: b.Stride, StrideC: c.Stride, Transpose: transpose}
-	return sparseProduct[T]{p, alpha, beta, a, b.Data, c.Data}.elsewhere(u, s, work)
+	return sparseProduct[T]{p, alpha, beta, a, b.Data, c.Data}.tryVendor(u, s, work)
 }
 
-func (x sparseProduct[T]) elsewhere(u engine.Chooser, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
+func (x sparseProduct[T]) tryVendor(u engine.Chooser, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
 	if x.Rows == 0 || x.Cols == 0 || x.Columns == 0 {
 		return false, nil
 	}

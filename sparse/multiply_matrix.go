@@ -88,7 +88,7 @@ func MulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T
 	case overlap(b.Data, c.Data):
 		return invalid(op, "c", "overlaps b; the result needs memory of its own")
 	}
-	if done, err := mulMatElsewhere(s, transpose, alpha, a, b, beta, c, work); done {
+	if done, err := mulMatByVendor(s, transpose, alpha, a, b, beta, c, work); done {
 		return failed(op, err)
 	}
 	return failed(op, mulMat(s, transpose, alpha, a, b, beta, c, work))

@@ -338,7 +338,7 @@ func MulVec[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Bu
 	case overlap(x, y):
 		return invalid(op, "y", "overlaps x; the result needs memory of its own")
 	}
-	if done, err := mulVecElsewhere(s, transpose, alpha, a, x, beta, y, work); done {
+	if done, err := mulVecByVendor(s, transpose, alpha, a, x, beta, y, work); done {
 		return failed(op, err)
 	}
 	return failed(op, mulVec(s, transpose, alpha, a, x, beta, y, work))

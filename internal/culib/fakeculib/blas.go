@@ -105,8 +105,8 @@ func setPreference(s *Set, a []uintptr) int {
 type result struct {
 	algorithm [8]uint64
 	memory    uint64
-	state     int32
-	waves     float32
+	_         int32   // state
+	_         float32 // waves
 	_         [4]int32
 }
 
