@@ -27,7 +27,10 @@
 //	sparse  MulVec, MulMat                    without transposition
 //
 // cuBLASLt adds a bias with an element for each column, applies ReLU and GELU, and adds a
-// residual if there is no activation and beta is 0. Other operations of these packages, also
+// residual if there is no activation and beta is 0. cuFFT does not normalize, so Quern multiplies
+// its results: inverse transforms are faster with fft.NormNone. Queueing a call takes 10 to 30
+// microseconds of the host's time instead of 5 to 15, and cuSPARSE's matrix product seems to wait
+// for the device. Other operations of these packages, also
 // those that multiply matrices as a part of their work, always use Quern's kernels.
 //
 // Arguments are checked, and errors are named, as without an engine. The bounds for errors of

@@ -59,7 +59,7 @@ var descriptions = [engine.Libraries]description{
 		functions: fftFunctions[:],
 		statuses: map[int]string{1: "invalid plan", 2: "out of memory", 3: "invalid type", 4: "invalid value", 5: "internal error", 6: "execution failed",
 			7: "setup failed", 8: "invalid size", 9: "unaligned data", 11: "invalid device", 14: "not implemented", 16: "not supported"},
-		noMemory: []int{2}, impossible: []int{3, 4, 8, 14, 16},
+		noMemory: []int{2}, impossible: []int{3, 4, 8, 9, 14, 16},
 	},
 	engine.Sparse: {
 		releases: []release{{13, "libcusparse.so.12"}, {12, "libcusparse.so.12"}},
