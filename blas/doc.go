@@ -29,7 +29,7 @@
 //
 // The kernel, the size of its tiles, and the number of parts that a long sum is divided into are
 // chosen by the sizes and the device. On amd64, the CPU device uses AVX2 and FMA if the processor
-// has them.
+// has them. Package cudalib makes cuBLASLt compute products of a stream, where it is installed.
 //
 // # Errors of results
 //

@@ -6,6 +6,7 @@ import (
 
 	"quern.dev/blas/internal/kernels"
 	"quern.dev/gpu"
+	"quern.dev/internal/engine"
 )
 
 // Activation is a function that an [Epilogue] applies to each element.
@@ -71,6 +72,11 @@ func product[T Float](op string, s *gpu.Stream, tA, tB Transpose, alpha T, a, b 
 		stepA: a.Step, stepB: b.Step, stepC: c.Step,
 		alpha: alpha, beta: beta, a: a.Data, b: b.Data, c: c.Data,
 		post: post, ldr: e.Residual.Stride, stepR: e.Residual.Step, bias: e.Bias.Data, residual: e.Residual.Data,
+	}
+	if u := engine.Of(s); u != nil {
+		if done, err := x.tryVendor(u, op, s, work); done {
+			return wrap(op, err)
+		}
 	}
 	return wrap(op, x.run(s, plan[T], work))
 }

@@ -6,6 +6,7 @@ import (
 
 	"quern.dev/blas/internal/kernels"
 	"quern.dev/gpu"
+	"quern.dev/internal/engine"
 	"quern.dev/kernel"
 )
 
@@ -37,6 +38,11 @@ func GemmTensor[T TensorElement](s *gpu.Stream, tA, tB Transpose, alpha float32,
 		m: c.Rows, n: c.Cols, k: k, batch: c.Count, tA: tA, tB: tB, alpha: alpha, beta: beta, a: a, b: b, c: c,
 		post: post, ldr: e.Residual.Stride, stepR: e.Residual.Step, bias: cmp.Or(e.Bias.Data, c.Data), residual: cmp.Or(e.Residual.Data, c.Data),
 	}
+	if u := engine.Of(s); u != nil {
+		if done, err := x.tryVendor(u, op, s, work); done {
+			return wrap(op, err)
+		}
+	}
 	return wrap(op, x.run(s, tensorPlan, work))
 }
 
@@ -48,6 +54,11 @@ func GemmInteger[T int8 | uint8](s *gpu.Stream, tA, tB Transpose, alpha int32, a
 		return err
 	}
 	x := tensorArguments[T, int32]{m: c.Rows, n: c.Cols, k: k, batch: c.Count, tA: tA, tB: tB, alpha: alpha, beta: beta, a: a, b: b, c: c}
+	if u := engine.Of(s); u != nil {
+		if done, err := x.tryVendor(u, op, s, work); done {
+			return wrap(op, err)
+		}
+	}
 	return wrap(op, x.run(s, tensorPlan, work))
 }
 

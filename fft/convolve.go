@@ -89,16 +89,16 @@ func NewConvolution[E Element](dev *gpu.Device, d ConvolutionDesc) (*Convolution
 	switch any(e).(type) {
 	case float32:
 		b = newBuilder(dev, 8)
-		c.single, err = newEngine[float32](dev, b, b.convolution(d, c.batch, c.kernels, true))
+		c.single, err = newEngine[float32](dev, b, nil, b.convolution(d, c.batch, c.kernels, true))
 	case complex64:
 		b = newBuilder(dev, 8)
-		c.single, err = newEngine[float32](dev, b, b.convolution(d, c.batch, c.kernels, false))
+		c.single, err = newEngine[float32](dev, b, nil, b.convolution(d, c.batch, c.kernels, false))
 	case float64:
 		b = newBuilder(dev, 16)
-		c.double, err = newEngine[float64](dev, b, b.convolution(d, c.batch, c.kernels, true))
+		c.double, err = newEngine[float64](dev, b, nil, b.convolution(d, c.batch, c.kernels, true))
 	default:
 		b = newBuilder(dev, 16)
-		c.double, err = newEngine[float64](dev, b, b.convolution(d, c.batch, c.kernels, false))
+		c.double, err = newEngine[float64](dev, b, nil, b.convolution(d, c.batch, c.kernels, false))
 	}
 	if err != nil {
 		return nil, failed(op, err)

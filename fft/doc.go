@@ -32,6 +32,7 @@
 // data once for up to 8192 points, twice for up to 2^24, and three times beyond that; for
 // lengths that are not powers of two, once for up to about 4000 points, and twice for up to
 // about 10^6. The limits for columns of a matrix in one pass are 4096 and about 1000 points.
+// Package cudalib makes cuFFT compute the transforms of a stream, where it is installed.
 //
 // # Errors
 //

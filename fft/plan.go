@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu"
+	engines "quern.dev/internal/engine"
 	"quern.dev/kernel"
 )
 
@@ -54,9 +55,9 @@ func newPlan[C Complex](b *builder, dev *gpu.Device, d Desc) (*Plan[C], error) {
 	inverse := b.begin()
 	b.complex(p.spectrum, p.signal, true, d.Norm.scale(d.points(), true))
 	if b.size == 8 {
-		p.single, err = newEngine[float32](dev, b, forward, inverse)
+		p.single, err = newEngine(dev, b, newVendorTransforms[float32]("Plan", false, d, p.signal, p.spectrum), forward, inverse)
 	} else {
-		p.double, err = newEngine[float64](dev, b, forward, inverse)
+		p.double, err = newEngine(dev, b, newVendorTransforms[float64]("Plan", false, d, p.signal, p.spectrum), forward, inverse)
 	}
 	if err != nil {
 		return nil, failed(op, err)
@@ -157,9 +158,10 @@ const (
 type engine[T Float] struct {
 	tables   *gpu.Buffer[kernel.Vec2[T]]
 	programs []*program
+	vendor   *vendorTransforms[T] // nil if there are only Quern's kernels
 }
 
-func newEngine[T Float](dev *gpu.Device, b *builder, programs ...*program) (*engine[T], error) {
+func newEngine[T Float](dev *gpu.Device, b *builder, f *vendorTransforms[T], programs ...*program) (*engine[T], error) {
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -172,7 +174,7 @@ func newEngine[T Float](dev *gpu.Device, b *builder, programs ...*program) (*eng
 		return nil, err
 	}
 	defer s.Close()
-	e := &engine[T]{programs: programs}
+	e := &engine[T]{programs: programs, vendor: f}
 	if e.tables, err = gpu.Upload(s, tables); err != nil {
 		return nil, err
 	}
@@ -186,7 +188,7 @@ func (e *engine[T]) close() error {
 	if e == nil {
 		return nil
 	}
-	return e.tables.Close()
+	return errors.Join(e.vendor.close(), e.tables.Close())
 }
 
 // maxAreas is the maximum number of areas of a program.
@@ -207,8 +209,18 @@ func (a *arguments[T]) real(from area) *gpu.Buffer[T] {
 	return a.realIn
 }
 
-// run enqueues a program.
+// run enqueues a program, or the transforms of another library that do the same.
 func (e *engine[T]) run(s *gpu.Stream, which int, a arguments[T], work []*gpu.Workspace) error {
+	if u := engines.Of(s); u != nil && e.vendor != nil {
+		if done, err := e.tryVendor(u, s, which, a, work); done {
+			return err
+		}
+	}
+	return e.runOwn(s, which, a, work)
+}
+
+// runOwn enqueues a program.
+func (e *engine[T]) runOwn(s *gpu.Stream, which int, a arguments[T], work []*gpu.Workspace) error {
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func NewRealPlan[R Float, C Complex](dev *gpu.Device, d Desc) (*RealPlan[R, C], 
 	b.realForward(p.signal, p.spectrum, d.Norm.scale(d.points(), false))
 	inverse := b.begin()
 	b.realInverse(p.spectrum, p.signal, d.Norm.scale(d.points(), true))
-	if p.engine, err = newEngine[R](dev, b, forward, inverse); err != nil {
+	if p.engine, err = newEngine(dev, b, newVendorTransforms[R]("RealPlan", true, d, p.signal, p.spectrum), forward, inverse); err != nil {
 		return nil, failed(op, err)
 	}
 	return p, nil

@@ -41,6 +41,7 @@ type Device struct {
 	memory  map[*memory]struct{}
 	graphs  map[*GraphExec]struct{}
 	pools   []devicePool
+	onClose []func() error
 
 	ownPool     func() *Pool // made on first use; closed if the device is
 	ownHostPool func() *HostPool
@@ -268,7 +269,7 @@ func (d *Device) Close() error {
 }
 
 func (d *Device) destroy() error {
-	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.persistentMemory.close(d), d.drv.Close())))
+	return driverError("release", unlessLost(errors.Join(d.runOnClose(), d.closeStaging(), d.persistentMemory.close(d), d.drv.Close())))
 }
 
 // release ends a use of the device.

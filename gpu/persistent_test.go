@@ -54,6 +54,7 @@ func TestPersistentKernelsPauseForOperationsThatWaitForTheGPU(t *testing.T) {
 		{"loading it again", func() error { return k.Prepare(d) }, false},
 		{"a launch", func() error { return launchSaxpy(k, s, Linear(8), 1, 8, x, x) }, false},
 		{"a wait", func() error { return s.Synchronize(context.Background()) }, false},
+		{"a call of another library", func() error { return d.Native(func() error { return nil }) }, true},
 		{"freeing memory that was allocated before", x.Close, true},
 		{"freeing a little host memory that was allocated before", host.Close, true},
 		{"ending a registration", registered.Close, true},

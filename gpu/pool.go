@@ -151,6 +151,7 @@ func (p *Pool) take(doing string, s *Stream, size int64, call uintptr, calls *si
 		m, err := p.dev.alloc(doing, 0)
 		return &handle{buffer: Buffer[byte]{mem: m}}, err
 	}
+	s = s.working()
 	var known order.Idleness[*orderedStream]
 	it, err := p.blocks.Take(size,
 		func(b *block) bool { return !p.async || b.uses.Ready(ordered(s)) },
@@ -311,7 +312,10 @@ func (b *block) free(*memory) error {
 // graph that runs it calls visitAll.
 func (m *memory) visit(s *Stream) error {
 	b := m.inner().pooled()
-	if b == nil || !b.pool.async || b.uses.Home() == ordered(s) || s.drv == nil || s.capture.Load() != nil {
+	if b == nil || !b.pool.async {
+		return nil
+	}
+	if s = s.working(); b.uses.Home() == ordered(s) || s.drv == nil || s.capture.Load() != nil {
 		return nil
 	}
 	return b.uses.Visit(ordered(s))

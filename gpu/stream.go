@@ -42,7 +42,8 @@ type Stream struct {
 	called   atomic.Int64          // number of functions that have returned
 	callers  goroutines.Set        // goroutines that run functions of the stream
 
-	track trace.Track // in recordings
+	track  trace.Track                   // in recordings
+	values atomic.Pointer[[]streamValue] // see SetValue
 }
 
 // NewStream makes a stream. The caller closes it.

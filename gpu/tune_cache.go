@@ -26,6 +26,8 @@ func (t *Tuning) cache() *diskcache.Cache {
 
 // kernelList is the gate of a stream whose launches only record their kernels.
 type kernelList struct {
+	of *Stream // that the kernels would be launched on
+
 	mu      sync.Mutex
 	kernels []*Kernel
 }
@@ -43,6 +45,15 @@ func (s *Stream) listsKernels() bool {
 	return lists
 }
 
+// working returns the stream that memory of work on s belongs to: s, or if launches on s only
+// record their kernels, the stream that they would be on, which lives longer.
+func (s *Stream) working() *Stream {
+	if list, ok := s.gate.(*kernelList); ok {
+		return list.of
+	}
+	return s
+}
+
 // key returns the hash of everything that the result depends on.
 func (t *Tuning) key(s *Stream) diskcache.Key {
 	h := sha256.New()
@@ -51,7 +62,7 @@ func (t *Tuning) key(s *Stream) diskcache.Key {
 	fields(h, "tune 1", t.Name, t.Problem, string(d.backend), d.Name(), d.DriverVersion(), fmt.Sprint(major, minor, d.Attributes()))
 	for _, c := range t.Candidates {
 		fields(h, "candidate", c.Name)
-		list := &kernelList{}
+		list := &kernelList{of: s}
 		// What fails now fails in the measurement, where it is recorded.
 		if err := c.Launch(&Stream{dev: d, drv: s.drv, gate: list}); err != nil {
 			fields(h, "failed")

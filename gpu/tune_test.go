@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
 // tuner tunes the number of elements that saxpy works on; fewer take less time.
@@ -252,5 +254,31 @@ func TestOfEquallyFastCandidatesTheFirstWins(t *testing.T) {
 		if got := fastest(c.trials); got != c.want {
 			t.Errorf("of %v: %d, want %d", c.trials, got, c.want)
 		}
+	}
+}
+
+// Candidates take memory of a pool for the stream on which their kernels are only listed. It
+// can be used, and freed, when that stream and the tuned one are gone.
+func TestTunedCandidatesTakeMemoryOfPools(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := must[*Stream](t)(d.NewStream(t.Context()))
+	other := acquire[float32](t, d.Pool(), d.DefaultStream(), 8)
+	_, err := Tune(t.Context(), s, Tuning{Name: "pool", Dir: t.TempDir(), Candidates: []Candidate{{"fill", func(s *Stream) error {
+		c, err := OpenScratch(s, nil)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		b := Take[float32](c, 8)
+		if run, err := c.Ready(); !run {
+			return err
+		}
+		return errors.Join(Fill(s, b, 1), Copy(s, other, b))
+	}}}})
+	do(t, err)
+	closeAll(t, s, other, d)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
 	}
 }

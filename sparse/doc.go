@@ -22,7 +22,8 @@
 // warp per row, or, if some rows are much longer than others, the same number of
 // entries per thread (merge-based). CSR.Longest tells the length of the longest row;
 // set it with [Analyze] for a matrix that was made on the device. Without it, the mean
-// length decides.
+// length decides. Package cudalib makes cuSPARSE compute the products of a stream, where
+// it is installed.
 //
 // # Systems
 //

@@ -88,27 +88,36 @@ func MulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T
 	case overlap(b.Data, c.Data):
 		return invalid(op, "c", "overlaps b; the result needs memory of its own")
 	}
-	scratch, err := gpu.OpenScratch(s, work)
-	if err != nil {
+	if done, err := mulMatByVendor(s, transpose, alpha, a, b, beta, c, work); done {
 		return failed(op, err)
 	}
+	return failed(op, mulMat(s, transpose, alpha, a, b, beta, c, work))
+}
+
+// mulMat is MulMat with Quern's kernels.
+func mulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work []*gpu.Workspace) error {
+	scratch, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return err
+	}
 	defer scratch.Close()
+	rows := c.Rows
 	var turned transposition[T]
 	if transpose {
 		turned = takeTransposition(scratch, a)
 	}
 	if run, err := scratch.Ready(); !run || rows == 0 || c.Cols == 0 {
-		return failed(op, err)
+		return err
 	}
 	if transpose {
 		if err := turned.run(s); err != nil {
-			return failed(op, err)
+			return err
 		}
 		a = turned.dst.Transpose()
 	}
 	if s.Device().Backend() == gpu.CPU {
 		g := gpu.Plane((c.Cols+columnsPerThread-1)/columnsPerThread, rows)
-		return failed(op, LaunchMulTiles(s, g, rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data))
+		return LaunchMulTiles(s, g, rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data)
 	}
-	return failed(op, LaunchMulColumns(s, gpu.Plane(c.Cols, rows), rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data))
+	return LaunchMulColumns(s, gpu.Plane(c.Cols, rows), rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data)
 }

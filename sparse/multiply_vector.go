@@ -338,28 +338,36 @@ func MulVec[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Bu
 	case overlap(x, y):
 		return invalid(op, "y", "overlaps x; the result needs memory of its own")
 	}
+	if done, err := mulVecByVendor(s, transpose, alpha, a, x, beta, y, work); done {
+		return failed(op, err)
+	}
+	return failed(op, mulVec(s, transpose, alpha, a, x, beta, y, work))
+}
+
+// mulVec is MulVec with Quern's kernels.
+func mulVec[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Buffer[T], beta T, y *gpu.Buffer[T], work []*gpu.Workspace) error {
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
-		return failed(op, err)
+		return err
 	}
 	defer scratch.Close()
 	var turned transposition[T]
 	size := a.size()
 	if transpose {
 		turned = takeTransposition(scratch, a)
-		size = matrixSize{rows, size.entries, size.entries} // the longest column is not known
+		size = matrixSize{a.Cols, size.entries, size.entries} // the longest column is not known
 	}
 	p := takeProduct[T](scratch, s.Device().Backend(), size)
 	if run, err := scratch.Ready(); !run {
-		return failed(op, err)
+		return err
 	}
 	if transpose {
 		if err := turned.run(s); err != nil {
-			return failed(op, err)
+			return err
 		}
 		a = turned.dst.Transpose()
 	}
-	return failed(op, p.run(s, alpha, a, x, beta, y))
+	return p.run(s, alpha, a, x, beta, y)
 }
 
 // product is a multiplication by a matrix: the kernel, and its temporary memory.

@@ -44,9 +44,9 @@ func measureBLAS(ctx context.Context, dev *gpu.Device) error {
 	if err != nil {
 		fmt.Printf("no peers: %v\n", err)
 	}
-	fmt.Printf("%-36s %10s %8s %10s %8s\n", "", "us", "TFLOP/s", "cuBLAS us", "relative")
-	line := func(name string, seconds, rate, goal float64) {
-		fmt.Printf("%-36s %10.1f %8.3g", name, seconds*1e6, rate)
+	fmt.Printf("%-36s %10s %8s%s %10s %8s\n", "", "us", "TFLOP/s", vendorHeader(), "cuBLAS us", "relative")
+	line := func(name string, seconds, rate, goal float64, columns string) {
+		fmt.Printf("%-36s %10.1f %8.3g%s", name, seconds*1e6, rate, columns)
 		if theirs, ok := peers[name]; ok {
 			fmt.Printf(" %10.1f %8.2f", theirs*1e6, theirs/seconds)
 			if theirs/seconds < goal {
@@ -61,10 +61,10 @@ func measureBLAS(ctx context.Context, dev *gpu.Device) error {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}
 		n := float64(c.n)
-		line(c.name(), seconds, 2*n*n*n*float64(c.batch)/seconds/1e12, c.goal)
+		line(c.name(), seconds, 2*n*n*n*float64(c.batch)/seconds/1e12, c.goal, vendor(dev, seconds, func() (float64, error) { return measureGemm(ctx, dev, c) }))
 	}
 	fmt.Printf("%-36s %10s %8s\n", "", "us", "GB/s")
-	return measureBLASVectors(ctx, dev, func(name string, seconds, bytes float64) { line(name, seconds, bytes/seconds/1e9, 0) })
+	return measureBLASVectors(ctx, dev, func(name string, seconds, bytes float64) { line(name, seconds, bytes/seconds/1e9, 0, "") })
 }
 
 func measureGemm(ctx context.Context, dev *gpu.Device, c gemmCase) (float64, error) {

@@ -54,7 +54,7 @@ func measureFFT(ctx context.Context, dev *gpu.Device) error {
 	if err != nil {
 		fmt.Printf("no peers: %v\n", err)
 	}
-	fmt.Printf("%-36s %10s %8s %10s %10s %8s\n", "", "us", "GB/s", "error", "cuFFT us", "relative")
+	fmt.Printf("%-36s %10s %8s %10s%s %10s %8s\n", "", "us", "GB/s", "error", vendorHeader(), "cuFFT us", "relative")
 	for _, c := range fftCases {
 		run := measureTransforms[complex64]
 		if c.wide {
@@ -71,7 +71,10 @@ func measureFFT(ctx context.Context, dev *gpu.Device) error {
 		for _, n := range append(slices.Clone(c.shape), c.batch) {
 			size *= float64(n)
 		}
-		fmt.Printf("%-36s %10.1f %8.0f %10.2g", c.name(), seconds*1e6, 2*size/seconds/1e9, distance)
+		fmt.Printf("%-36s %10.1f %8.0f %10.2g%s", c.name(), seconds*1e6, 2*size/seconds/1e9, distance, vendor(dev, seconds, func() (float64, error) {
+			seconds, _, err := run(ctx, dev, c)
+			return seconds, err
+		}))
 		if theirs, ok := peers[c.name()]; ok {
 			fmt.Printf(" %10.1f %8.2f", theirs*1e6, theirs/seconds)
 			if c.goal > 0 && theirs/seconds < c.goal {

@@ -1,9 +1,11 @@
 // Command libs measures the libraries and compares them with CuPy and torch in the same run.
 //
 //	CGO_ENABLED=0 go build -o .gpu/bench-libs ./bench/libs
-//	.gpu/bench-libs [-device cuda] [library ...]
+//	.gpu/bench-libs [-device cuda] [-vendor] [library ...]
 //
-// The peers run as separate python3 programs if Python has them.
+// The peers run as separate python3 programs if Python has them. With -vendor, blas, fft and
+// sparse are measured a second time, on cuBLASLt, cuFFT and cuSPARSE through package cudalib;
+// this needs no Python.
 package main
 
 import (
@@ -21,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"quern.dev/cudalib"
 	"quern.dev/gpu"
 )
 
@@ -40,12 +43,22 @@ func register(name string, run func(ctx context.Context, dev *gpu.Device) error)
 func main() {
 	log.SetFlags(0)
 	device := flag.String("device", "", "the device; the best one by default")
+	flag.BoolVar(&withVendor, "vendor", false, "measure cuBLASLt, cuFFT and cuSPARSE beside Quern's kernels")
+	flag.BoolVar(&withPeers, "peers", true, "measure CuPy and torch, too")
 	flag.Parse()
 	dev, err := gpu.Open(gpu.Config{Device: *device})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(dev.Name())
+	if withVendor {
+		for _, l := range cudalib.Libraries(dev) {
+			fmt.Println(l.Name, l.Version, l.Path)
+			if l.Err != nil {
+				fmt.Println(l.Err)
+			}
+		}
+	}
 	for _, l := range libraries {
 		if flag.NArg() == 0 || slices.Contains(flag.Args(), l.name) {
 			fmt.Printf("\n%s\n", l.name)
@@ -106,6 +119,35 @@ func measure(ctx context.Context, s *gpu.Stream, submit func() error) (seconds f
 	return best, nil
 }
 
+// withVendor and withPeers say what is compared.
+var withVendor, withPeers bool
+
+// vendorHeader heads the columns of vendor.
+func vendorHeader() string {
+	if !withVendor {
+		return ""
+	}
+	return fmt.Sprintf(" %10s %8s", "vendor us", "relative")
+}
+
+// vendor measures again with the vendor's libraries on the default stream, if that is asked
+// for, and returns two columns: the time, and the time divided by Quern's.
+func vendor(dev *gpu.Device, own float64, run func() (seconds float64, err error)) string {
+	if !withVendor {
+		return ""
+	}
+	s := dev.DefaultStream()
+	if err := cudalib.Use(s, cudalib.Vendor); err != nil {
+		return " " + err.Error()
+	}
+	defer cudalib.Use(s, cudalib.Quern)
+	seconds, err := run()
+	if err != nil {
+		return " " + err.Error()
+	}
+	return fmt.Sprintf(" %10.1f %8.2f", seconds*1e6, seconds/own)
+}
+
 //go:embed *.py
 var scripts embed.FS
 
@@ -113,6 +155,9 @@ var scripts embed.FS
 // one JSON object {"name": value, ...} per line. The error says if Python or a library is
 // missing.
 func peer(ctx context.Context, script string) (map[string]float64, error) {
+	if !withPeers {
+		return nil, errors.New("-peers=false")
+	}
 	source, err := scripts.ReadFile(script)
 	if err != nil {
 		return nil, err

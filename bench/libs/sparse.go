@@ -101,14 +101,17 @@ func measureSparse(ctx context.Context, dev *gpu.Device) error {
 		shrink = 64
 	}
 	methods := [...]string{sparse.ByRow: "rows", sparse.ByWarp: "warps", sparse.Merge: "merge"}
-	fmt.Printf("%-26s %10s %6s %10s %8s %12s %8s\n", "", "entries", "kernel", "us", "GB/s", "cuSPARSE us", "relative")
+	fmt.Printf("%-26s %10s %6s %10s %8s%s %12s %8s\n", "", "entries", "kernel", "us", "GB/s", vendorHeader(), "cuSPARSE us", "relative")
 	logs, compared := 0.0, 0
 	for _, c := range sparseCases {
 		seconds, entries, method, err := c.measure(ctx, s, shrink)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		fmt.Printf("%-26s %10d %6s %10.1f %8.0f", c.name, entries, methods[method], seconds*1e6, float64(8*entries+12*c.rows/shrink)/seconds/1e9)
+		fmt.Printf("%-26s %10d %6s %10.1f %8.0f%s", c.name, entries, methods[method], seconds*1e6, float64(8*entries+12*c.rows/shrink)/seconds/1e9, vendor(dev, seconds, func() (float64, error) {
+			seconds, _, _, err := c.measure(ctx, s, shrink)
+			return seconds, err
+		}))
 		if theirs, ok := peers[c.name]; ok && dev.Backend() == gpu.CUDA {
 			fmt.Printf(" %12.1f %8.2f", theirs*1e6, theirs/seconds)
 			logs += math.Log(theirs / seconds)

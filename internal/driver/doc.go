@@ -30,6 +30,7 @@
 //	[PersistentKernels]
 //	                functions that wait for kernels   [PersistentList]
 //	[SharedMemory]  memory of other processes         unsupported
+//	[NativeDevice]  calls of other libraries          unsupported
 //
 //	Stream
 //	[AsyncCopier]   asynchronous host copies          CopyIn and CopyOut

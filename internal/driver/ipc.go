@@ -16,8 +16,3 @@ type SharedMemory interface {
 	OpenShared(h Handle) (Memory, error)
 	CloseShared(m Memory) error
 }
-
-// NativeStream is implemented by streams that have a handle for other libraries.
-type NativeStream interface {
-	Handle() uintptr
-}

@@ -49,6 +49,3 @@ const handleOnStack = runtime.GOARCH == "amd64" && runtime.GOOS != "windows"
 func (d *device) CloseShared(m driver.Memory) error {
 	return d.handles(cuIpcCloseMemHandle, uintptr(m.Addr))
 }
-
-// Handle returns the CUstream.
-func (s *stream) Handle() uintptr { return s.handle }
