@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "cd43ed882105601f4cf4fe539db12272dc538fa9c4ec6a7dd244c71e0918a2bc",
+	Sum:     "9dc2a3b1c98dbc51299cd0c14331796b669cb2be4d82b33f7815d068f9752091",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -2547,15 +2547,15 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			t2 := min((p+1)*part, len(flags))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:152*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
 					break
 				}
 				var n uint32
 				t3 := flags[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:156*/ x := t3[i]
+					/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
 					/*line select_kernels.go:19*/ result := x != 0
-					/*line quern.dev/algo/internal/template/select.go:157*/ if result {
+					/*line quern.dev/algo/internal/template/select.go:158*/ if result {
 						n++
 					}
 				}
@@ -2571,15 +2571,15 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 		t2 := min((p+1)*part, len(flags))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/select.go:152*/ if p+1 >= len(before) {
+			/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
 				break
 			}
 			var n uint32
 			t3 := flags[t1:t2]
 			for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:156*/ x := t3[i]
+				/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
 				/*line select_kernels.go:19*/ result := x != 0
-				/*line quern.dev/algo/internal/template/select.go:157*/ if result {
+				/*line quern.dev/algo/internal/template/select.go:158*/ if result {
 					n++
 				}
 			}
@@ -5874,8 +5874,8 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
 		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173*/ firstRow[threadX] = first2
-		lastRow[threadX] = last
+		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
+		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
 	} /*line quern_gen.go:5881:1*/
@@ -5942,9 +5942,9 @@ func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result3
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
 			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173*/ sum2 = empty
+				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:5945:1*/
 			}
-			out[segment] = sum2
+			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
 		}
 	} /*line quern_gen.go:5949:1*/
 }
@@ -6264,99 +6264,99 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:231:50000*/ if at+size <= len(in) && p+4 < len(before) {
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t16 := d[0]
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ sa := t13
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ sb := t14
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ sc := t15
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ for i := 1; i < part; i++ {
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv0 := sa
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv1 := a[i]
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				sa := t13
+				sb := t14
+				sc := t15
+				sd := t16
+				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+					quernv0 := sa
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv1 := a[i]
 					/*line operator.go:140*/ t1 := quernv0
 					t22 := quernv1
 					/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t17 := result
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ quernv02 := sb
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv12 := b[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
+					quernv02 := sb
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
 					/*line operator.go:140*/ t18 := quernv02
 					t23 := quernv12
 					/*line operator.go:140*/ result02 := extremeInteger[T](t18, t23, quernbound0)
 					result2 := result02
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t182 := result2
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ quernv03 := sc
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv13 := c[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
+					quernv03 := sc
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv13 := c[i]
 					/*line operator.go:140*/ t19 := quernv03
 					t24 := quernv13
 					/*line operator.go:140*/ result03 := extremeInteger[T](t19, t24, quernbound0)
 					result3 := result03
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t192 := result3
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ quernv04 := sd
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv14 := d[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
+					quernv04 := sd
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
 					/*line operator.go:140*/ t110 := quernv04
 					t25 := quernv14
 					/*line operator.go:140*/ result04 := extremeInteger[T](t110, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t20 := result4
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ sa = t17
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sb = t182
-					/*line quern.dev/algo/internal/template/scan.go:238:50000*/ sc = t192
-					/*line quern.dev/algo/internal/template/scan.go:239:50000*/ sd = t20 /*line quern_gen.go:6321:1*/
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
+					sa = t17
+					sb = t182
+					sc = t192
+					sd = t20
 				}
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t222]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t242]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t26]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t28]
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ t29 := sa
-				/*line quern.dev/algo/internal/template/scan.go:239:50000*/ t30 := sb
-				/*line quern.dev/algo/internal/template/scan.go:240:50000*/ t31 := sc
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ t32 := sd
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t222] = t29
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t242] = t30
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t26] = t31
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t28] = t32
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ break /*line quern_gen.go:6335:1*/
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t222]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t242]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t26]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t28]
+				t29 := sa
+				t30 := sb
+				t31 := sc
+				t32 := sd
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t222] = t29
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t242] = t30
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t26] = t31
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t28] = t32
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:240:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:240:50000*/ r.Halt() /*line quern_gen.go:6339:1*/
+			for k := 0; k < 4; k++ {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ at2 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:242:50000*/ if at2 >= len(in) || p+k+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:243:50000*/ break block /*line quern_gen.go:6343:1*/
+				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:245:50000*/ last := min(at2+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:246:50000*/ sum := in[at2]
-				/*line quern.dev/algo/internal/template/scan.go:247:50000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ quernv05 := sum
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ quernv15 := in[i2]
+				last := min(at2+part, len(in))
+				sum := in[at2]
+				for i2 := at2 + 1; i2 < last; i2++ {
+					quernv05 := sum
+					/*line quern.dev/algo/internal/template/scan.go:286*/ quernv15 := in[i2]
 					/*line operator.go:140*/ t111 := quernv05
 					t27 := quernv15
 					/*line operator.go:140*/ result05 := extremeInteger[T](t111, t27, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ sum = result5 /*line quern_gen.go:6354:1*/
+					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
 				}
-				/*line quern.dev/algo/internal/template/scan.go:250:50000*/ before[p+k+1] = sum /*line quern_gen.go:6356:1*/
+				before[p+k+1] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:6359:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -6385,31 +6385,31 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:259:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:260*/ break
+			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
+				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:6389:1*/
 			}
-			sum := before[1]
-			if start {
-				before[0] = first
-				quernv1 := sum
+			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
+			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
+				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ quernv1 := sum
 				/*line operator.go:140*/ t2 := quernv1
 				/*line operator.go:140*/ result0 := extremeInteger[T](first, t2, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/scan.go:265*/ sum = result
-				before[1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum = result
+				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:6399:1*/
 			}
-			for i := 2; i < len(before); i++ {
-				quernv0 := sum
-				/*line quern.dev/algo/internal/template/scan.go:269*/ quernv12 := before[i]
+			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv0 := sum
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv12 := before[i]
 				/*line operator.go:140*/ t1 := quernv0
 				t22 := quernv12
 				/*line operator.go:140*/ result02 := extremeInteger[T](t1, t22, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/scan.go:269*/ sum = result2
-				before[i] = sum
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ sum = result2
+				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:6409:1*/
 			}
 		}
-	} /*line quern_gen.go:6412:1*/
+	}
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -6451,186 +6451,186 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:279*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
-				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t6 := in[t4:t5]
-				t7 := at + size2
-				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t9 := in[t7:t8]
-				t10 := at + size3
-				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t15 := out[at:t14]
-				t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t18 := out[t16:t17]
-				t19 := at + size2
-				t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t21 := out[t19:t20]
-				t22 := at + size3
-				t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:283*/ if exclusive {
-					for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34 := u
-						t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t40[t41] = t45
-						quernv0 := sa
+			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
+				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
+					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ quernv0 := sa
 						/*line operator.go:140*/ t1 := quernv0
 						t29 := ea
 						/*line operator.go:140*/ result0 := extremeInteger[T](t1, t29, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t46 := result
-						quernv02 := sb
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := result
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv02 := sb
 						/*line operator.go:140*/ t13 := quernv02
 						t210 := eb
 						/*line operator.go:140*/ result02 := extremeInteger[T](t13, t210, quernbound0)
 						result2 := result02
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t47 := result2
-						quernv03 := sc
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t47 := result2
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv03 := sc
 						/*line operator.go:140*/ t110 := quernv03
 						t211 := ec
 						/*line operator.go:140*/ result03 := extremeInteger[T](t110, t211, quernbound0)
 						result3 := result03
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t48 := result3
-						quernv04 := sd
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t48 := result3
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv04 := sd
 						/*line operator.go:140*/ t111 := quernv04
 						t212 := ed
 						/*line operator.go:140*/ result04 := extremeInteger[T](t111, t212, quernbound0)
 						result4 := result04
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t49 := result4
-						sa = t46
-						sb = t47
-						sc = t48
-						sd = t49
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t49 := result4
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ sa = t46
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sb = t47
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sc = t48
+						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sd = t49 /*line quern_gen.go:6546:1*/
 					}
-					break
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ break /*line quern_gen.go:6548:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:291*/ for i2 := 0; i2 < part; i2++ {
-					quernv05 := sa
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv1 := a[i2]
+				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv05 := sa
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv1 := a[i2]
 					/*line operator.go:140*/ t112 := quernv05
 					t213 := quernv1
 					/*line operator.go:140*/ result05 := extremeInteger[T](t112, t213, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t51 := result5
-					quernv06 := sb
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv12 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t51 := result5
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv06 := sb
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv12 := b[i2]
 					/*line operator.go:140*/ t113 := quernv06
 					t214 := quernv12
 					/*line operator.go:140*/ result06 := extremeInteger[T](t113, t214, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t52 := result6
-					quernv07 := sc
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv13 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t52 := result6
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv07 := sc
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv13 := c[i2]
 					/*line operator.go:140*/ t114 := quernv07
 					t215 := quernv13
 					/*line operator.go:140*/ result07 := extremeInteger[T](t114, t215, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t53 := result7
-					quernv08 := sd
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv14 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t53 := result7
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv08 := sd
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv14 := d[i2]
 					/*line operator.go:140*/ t115 := quernv08
 					t216 := quernv14
 					/*line operator.go:140*/ result08 := extremeInteger[T](t115, t216, quernbound0)
 					result8 := result08
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t54 := result8
-					sa = t51
-					sb = t52
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ sc = t53
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ sd = t54
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t55 := u
-					t56 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t55[t56]
-					t57 := v
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t58 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t57[t58]
-					t59 := w
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t60 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t59[t60]
-					t61 := x
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t62 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t61[t62]
-					t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t64 := sb
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ t65 := sc
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ t66 := sd
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t55[t56] = t63
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t57[t58] = t64
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t59[t60] = t65
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t61[t62] = t66
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t54 := result8
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ sa = t51
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sb = t52
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sc = t53
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sd = t54
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55 := u
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t56 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t55[t56]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t57 := v
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t58 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t57[t58]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t59 := w
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t60 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t59[t60]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t61 := x
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t62 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t61[t62]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t63 := sa
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t64 := sb
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t65 := sc
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t66 := sd
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55[t56] = t63
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t57[t58] = t64
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t59[t60] = t65
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t61[t62] = t66 /*line quern_gen.go:6602:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:295:50000*/ break /*line quern_gen.go:6604:1*/
+				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:6604:1*/
 			}
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ r.Halt() /*line quern_gen.go:6608:1*/
+			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:6608:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:299:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:300:50000*/ break block /*line quern_gen.go:6612:1*/
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:6612:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:305:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:306:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:307:50000*/ i3++ /*line quern_gen.go:6619:1*/
+				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
+				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
+					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
+					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:6619:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:309:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:310:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:311:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:312:50000*/ out[i3] = sum /*line quern_gen.go:6624:1*/
+				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
+					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:6624:1*/
 					}
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ quernv09 := sum
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ quernv09 := sum
 					/*line operator.go:140*/ t116 := quernv09
 					t217 := v2
 					/*line operator.go:140*/ result09 := extremeInteger[T](t116, t217, quernbound0)
 					result9 := result09
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ sum = result9
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:316:50000*/ out[i3] = sum /*line quern_gen.go:6633:1*/
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ sum = result9
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:6633:1*/
 					}
 				}
 			}
@@ -6669,7 +6669,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:359*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
 				break
@@ -6684,9 +6684,9 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:372*/ r.Halt()
+					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:373*/ v := in[at]
+				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
@@ -6695,7 +6695,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				t2 := v
 				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t2, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/scan.go:377*/ sum = result
+				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
 				if !exclusive {
 					out[at] = sum
 				}
@@ -7619,8 +7619,8 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
 		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173*/ firstRow[threadX] = first2
-		lastRow[threadX] = last
+		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
+		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
 	} /*line quern_gen.go:7626:1*/
@@ -7687,9 +7687,9 @@ func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result3
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
 			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173*/ sum2 = empty
+				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:7690:1*/
 			}
-			out[segment] = sum2
+			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
 		}
 	} /*line quern_gen.go:7694:1*/
 }
@@ -8009,99 +8009,99 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:231:50000*/ if at+size <= len(in) && p+4 < len(before) {
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t16 := d[0]
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ sa := t13
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ sb := t14
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ sc := t15
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ for i := 1; i < part; i++ {
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv0 := sa
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv1 := a[i]
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				sa := t13
+				sb := t14
+				sc := t15
+				sd := t16
+				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+					quernv0 := sa
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv1 := a[i]
 					/*line operator.go:145:60000*/ t1 := quernv0
 					/*line operator.go:146:60000*/ t22 := quernv1
 					/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 					/*line operator.go:146:60000*/ result := result0
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t17 := result
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ quernv02 := sb
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv12 := b[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
+					quernv02 := sb
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
 					/*line operator.go:145:60000*/ t18 := quernv02
 					/*line operator.go:146:60000*/ t23 := quernv12
 					/*line operator.go:145:60000*/ result02 := extremeFloat[T](t18, t23, quernbound0)
 					/*line operator.go:146:60000*/ result2 := result02
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t182 := result2
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ quernv03 := sc
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv13 := c[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
+					quernv03 := sc
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv13 := c[i]
 					/*line operator.go:145:60000*/ t19 := quernv03
 					/*line operator.go:146:60000*/ t24 := quernv13
 					/*line operator.go:145:60000*/ result03 := extremeFloat[T](t19, t24, quernbound0)
 					/*line operator.go:146:60000*/ result3 := result03
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t192 := result3
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ quernv04 := sd
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ quernv14 := d[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
+					quernv04 := sd
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
 					/*line operator.go:145:60000*/ t110 := quernv04
 					/*line operator.go:146:60000*/ t25 := quernv14
 					/*line operator.go:145:60000*/ result04 := extremeFloat[T](t110, t25, quernbound0)
 					/*line operator.go:146:60000*/ result4 := result04
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t20 := result4
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ sa = t17
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sb = t182
-					/*line quern.dev/algo/internal/template/scan.go:238:50000*/ sc = t192
-					/*line quern.dev/algo/internal/template/scan.go:239:50000*/ sd = t20 /*line quern_gen.go:8066:1*/
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
+					sa = t17
+					sb = t182
+					sc = t192
+					sd = t20
 				}
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t222]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t242]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t26]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t28]
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ t29 := sa
-				/*line quern.dev/algo/internal/template/scan.go:239:50000*/ t30 := sb
-				/*line quern.dev/algo/internal/template/scan.go:240:50000*/ t31 := sc
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ t32 := sd
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t222] = t29
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t242] = t30
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t26] = t31
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t28] = t32
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ break /*line quern_gen.go:8080:1*/
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t222]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t242]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t26]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t28]
+				t29 := sa
+				t30 := sb
+				t31 := sc
+				t32 := sd
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t222] = t29
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t242] = t30
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t26] = t31
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t28] = t32
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:240:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:240:50000*/ r.Halt() /*line quern_gen.go:8084:1*/
+			for k := 0; k < 4; k++ {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ at2 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:242:50000*/ if at2 >= len(in) || p+k+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:243:50000*/ break block /*line quern_gen.go:8088:1*/
+				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:245:50000*/ last := min(at2+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:246:50000*/ sum := in[at2]
-				/*line quern.dev/algo/internal/template/scan.go:247:50000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ quernv05 := sum
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ quernv15 := in[i2]
+				last := min(at2+part, len(in))
+				sum := in[at2]
+				for i2 := at2 + 1; i2 < last; i2++ {
+					quernv05 := sum
+					/*line quern.dev/algo/internal/template/scan.go:286*/ quernv15 := in[i2]
 					/*line operator.go:145:60000*/ t111 := quernv05
 					/*line operator.go:146:60000*/ t27 := quernv15
 					/*line operator.go:145:60000*/ result05 := extremeFloat[T](t111, t27, quernbound0)
 					/*line operator.go:146:60000*/ result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ sum = result5 /*line quern_gen.go:8099:1*/
+					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
 				}
-				/*line quern.dev/algo/internal/template/scan.go:250:50000*/ before[p+k+1] = sum /*line quern_gen.go:8101:1*/
+				before[p+k+1] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:8104:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -8130,31 +8130,31 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:259:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:260*/ break
+			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
+				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:8134:1*/
 			}
-			sum := before[1]
-			if start {
-				before[0] = first
-				quernv1 := sum
+			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
+			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
+				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ quernv1 := sum
 				/*line operator.go:145:60000*/ t2 := quernv1
 				/*line operator.go:145:60000*/ result0 := extremeFloat[T](first, t2, quernbound0)
 				/*line operator.go:146:60000*/ result := result0
-				/*line quern.dev/algo/internal/template/scan.go:265*/ sum = result
-				before[1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum = result
+				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:8144:1*/
 			}
-			for i := 2; i < len(before); i++ {
-				quernv0 := sum
-				/*line quern.dev/algo/internal/template/scan.go:269*/ quernv12 := before[i]
+			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv0 := sum
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv12 := before[i]
 				/*line operator.go:145:60000*/ t1 := quernv0
 				/*line operator.go:146:60000*/ t22 := quernv12
 				/*line operator.go:145:60000*/ result02 := extremeFloat[T](t1, t22, quernbound0)
 				/*line operator.go:146:60000*/ result2 := result02
-				/*line quern.dev/algo/internal/template/scan.go:269*/ sum = result2
-				before[i] = sum
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ sum = result2
+				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:8154:1*/
 			}
 		}
-	} /*line quern_gen.go:8157:1*/
+	}
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -8196,186 +8196,186 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:279*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
-				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t6 := in[t4:t5]
-				t7 := at + size2
-				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t9 := in[t7:t8]
-				t10 := at + size3
-				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t15 := out[at:t14]
-				t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t18 := out[t16:t17]
-				t19 := at + size2
-				t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t21 := out[t19:t20]
-				t22 := at + size3
-				t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:283*/ if exclusive {
-					for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34 := u
-						t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t40[t41] = t45
-						quernv0 := sa
+			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
+				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
+					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ quernv0 := sa
 						/*line operator.go:145:60000*/ t1 := quernv0
 						/*line operator.go:146:60000*/ t29 := ea
 						/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t29, quernbound0)
 						/*line operator.go:146:60000*/ result := result0
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t46 := result
-						quernv02 := sb
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := result
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv02 := sb
 						/*line operator.go:145:60000*/ t13 := quernv02
 						/*line operator.go:146:60000*/ t210 := eb
 						/*line operator.go:145:60000*/ result02 := extremeFloat[T](t13, t210, quernbound0)
 						/*line operator.go:146:60000*/ result2 := result02
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t47 := result2
-						quernv03 := sc
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t47 := result2
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv03 := sc
 						/*line operator.go:145:60000*/ t110 := quernv03
 						/*line operator.go:146:60000*/ t211 := ec
 						/*line operator.go:145:60000*/ result03 := extremeFloat[T](t110, t211, quernbound0)
 						/*line operator.go:146:60000*/ result3 := result03
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t48 := result3
-						quernv04 := sd
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t48 := result3
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv04 := sd
 						/*line operator.go:145:60000*/ t111 := quernv04
 						/*line operator.go:146:60000*/ t212 := ed
 						/*line operator.go:145:60000*/ result04 := extremeFloat[T](t111, t212, quernbound0)
 						/*line operator.go:146:60000*/ result4 := result04
-						/*line quern.dev/algo/internal/template/scan.go:287*/ t49 := result4
-						sa = t46
-						sb = t47
-						sc = t48
-						sd = t49
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t49 := result4
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ sa = t46
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sb = t47
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sc = t48
+						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sd = t49 /*line quern_gen.go:8291:1*/
 					}
-					break
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ break /*line quern_gen.go:8293:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:291*/ for i2 := 0; i2 < part; i2++ {
-					quernv05 := sa
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv1 := a[i2]
+				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv05 := sa
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv1 := a[i2]
 					/*line operator.go:145:60000*/ t112 := quernv05
 					/*line operator.go:146:60000*/ t213 := quernv1
 					/*line operator.go:145:60000*/ result05 := extremeFloat[T](t112, t213, quernbound0)
 					/*line operator.go:146:60000*/ result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t51 := result5
-					quernv06 := sb
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv12 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t51 := result5
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv06 := sb
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv12 := b[i2]
 					/*line operator.go:145:60000*/ t113 := quernv06
 					/*line operator.go:146:60000*/ t214 := quernv12
 					/*line operator.go:145:60000*/ result06 := extremeFloat[T](t113, t214, quernbound0)
 					/*line operator.go:146:60000*/ result6 := result06
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t52 := result6
-					quernv07 := sc
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv13 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t52 := result6
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv07 := sc
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv13 := c[i2]
 					/*line operator.go:145:60000*/ t114 := quernv07
 					/*line operator.go:146:60000*/ t215 := quernv13
 					/*line operator.go:145:60000*/ result07 := extremeFloat[T](t114, t215, quernbound0)
 					/*line operator.go:146:60000*/ result7 := result07
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t53 := result7
-					quernv08 := sd
-					/*line quern.dev/algo/internal/template/scan.go:292*/ quernv14 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t53 := result7
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv08 := sd
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv14 := d[i2]
 					/*line operator.go:145:60000*/ t115 := quernv08
 					/*line operator.go:146:60000*/ t216 := quernv14
 					/*line operator.go:145:60000*/ result08 := extremeFloat[T](t115, t216, quernbound0)
 					/*line operator.go:146:60000*/ result8 := result08
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t54 := result8
-					sa = t51
-					sb = t52
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ sc = t53
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ sd = t54
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t55 := u
-					t56 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t55[t56]
-					t57 := v
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t58 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t57[t58]
-					t59 := w
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t60 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t59[t60]
-					t61 := x
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t62 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t61[t62]
-					t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t64 := sb
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ t65 := sc
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ t66 := sd
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t55[t56] = t63
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t57[t58] = t64
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t59[t60] = t65
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t61[t62] = t66
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t54 := result8
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ sa = t51
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sb = t52
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sc = t53
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sd = t54
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55 := u
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t56 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t55[t56]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t57 := v
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t58 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t57[t58]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t59 := w
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t60 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t59[t60]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t61 := x
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t62 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t61[t62]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t63 := sa
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t64 := sb
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t65 := sc
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t66 := sd
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55[t56] = t63
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t57[t58] = t64
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t59[t60] = t65
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t61[t62] = t66 /*line quern_gen.go:8347:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:295:50000*/ break /*line quern_gen.go:8349:1*/
+				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:8349:1*/
 			}
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ r.Halt() /*line quern_gen.go:8353:1*/
+			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:8353:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:299:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:300:50000*/ break block /*line quern_gen.go:8357:1*/
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:8357:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:305:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:306:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:307:50000*/ i3++ /*line quern_gen.go:8364:1*/
+				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
+				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
+					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
+					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:8364:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:309:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:310:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:311:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:312:50000*/ out[i3] = sum /*line quern_gen.go:8369:1*/
+				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
+					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:8369:1*/
 					}
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ quernv09 := sum
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ quernv09 := sum
 					/*line operator.go:145:60000*/ t116 := quernv09
 					/*line operator.go:146:60000*/ t217 := v2
 					/*line operator.go:145:60000*/ result09 := extremeFloat[T](t116, t217, quernbound0)
 					/*line operator.go:146:60000*/ result9 := result09
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ sum = result9
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:316:50000*/ out[i3] = sum /*line quern_gen.go:8378:1*/
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ sum = result9
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:8378:1*/
 					}
 				}
 			}
@@ -8414,7 +8414,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:359*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
 				break
@@ -8429,9 +8429,9 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:372*/ r.Halt()
+					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:373*/ v := in[at]
+				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
@@ -8440,7 +8440,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				/*line operator.go:146:60000*/ t2 := v
 				/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t2, quernbound0)
 				/*line operator.go:146:60000*/ result := result0
-				/*line quern.dev/algo/internal/template/scan.go:377*/ sum = result
+				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
 				if !exclusive {
 					out[at] = sum
 				}
@@ -9278,8 +9278,8 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
 		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173*/ firstRow[threadX] = first2
-		lastRow[threadX] = last
+		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
+		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
 	} /*line quern_gen.go:9285:1*/
@@ -9344,9 +9344,9 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
 			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173*/ sum2 = empty
+				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:9347:1*/
 			}
-			out[segment] = sum2
+			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
 		}
 	} /*line quern_gen.go:9351:1*/
 }
@@ -9650,84 +9650,84 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:231:50000*/ if at+size <= len(in) && p+4 < len(before) {
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t16 := d[0]
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ sa := t13
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ sb := t14
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ sc := t15
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ for i := 1; i < part; i++ {
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t17 := sa
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t18 := a[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result0 := add[T](t17, t18)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t20 := result0
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ t21 := sb
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t22 := b[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result02 := add[T](t21, t22)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t24 := result02
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ t25 := sc
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t26 := c[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result03 := add[T](t25, t26)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t28 := result03
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ t29 := sd
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t30 := d[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result04 := add[T](t29, t30)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t32 := result04
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sa = t20
-					/*line quern.dev/algo/internal/template/scan.go:238:50000*/ sb = t24
-					/*line quern.dev/algo/internal/template/scan.go:239:50000*/ sc = t28
-					/*line quern.dev/algo/internal/template/scan.go:240:50000*/ sd = t32 /*line quern_gen.go:9695:1*/
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				sa := t13
+				sb := t14
+				sc := t15
+				sd := t16
+				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+					t17 := sa
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t18 := a[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result0 := add[T](t17, t18)
+					t20 := result0
+					t21 := sb
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t22 := b[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result02 := add[T](t21, t22)
+					t24 := result02
+					t25 := sc
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t26 := c[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result03 := add[T](t25, t26)
+					t28 := result03
+					t29 := sd
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t30 := d[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result04 := add[T](t29, t30)
+					t32 := result04
+					sa = t20
+					sb = t24
+					sc = t28
+					sd = t32
 				}
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t34]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t36]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t38]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t40]
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ t41 := sa
-				/*line quern.dev/algo/internal/template/scan.go:239:50000*/ t42 := sb
-				/*line quern.dev/algo/internal/template/scan.go:240:50000*/ t43 := sc
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ t44 := sd
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t34] = t41
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t36] = t42
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t38] = t43
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t40] = t44
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ break /*line quern_gen.go:9709:1*/
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t34]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t36]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t38]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t40]
+				t41 := sa
+				t42 := sb
+				t43 := sc
+				t44 := sd
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t34] = t41
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t36] = t42
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t38] = t43
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t40] = t44
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:240:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:240:50000*/ r.Halt() /*line quern_gen.go:9713:1*/
+			for k := 0; k < 4; k++ {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ at2 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:242:50000*/ if at2 >= len(in) || p+k+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:243:50000*/ break block /*line quern_gen.go:9717:1*/
+				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:245:50000*/ last := min(at2+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:246:50000*/ sum := in[at2]
-				/*line quern.dev/algo/internal/template/scan.go:247:50000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ t45 := sum
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ t46 := in[i2]
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ result05 := add[T](t45, t46)
-					/*line quern.dev/algo/internal/template/scan.go:249:50000*/ sum = result05 /*line quern_gen.go:9725:1*/
+				last := min(at2+part, len(in))
+				sum := in[at2]
+				for i2 := at2 + 1; i2 < last; i2++ {
+					t45 := sum
+					/*line quern.dev/algo/internal/template/scan.go:286*/ t46 := in[i2]
+					/*line quern.dev/algo/internal/template/scan.go:286*/ result05 := add[T](t45, t46)
+					sum = result05
 				}
-				/*line quern.dev/algo/internal/template/scan.go:250:50000*/ before[p+k+1] = sum /*line quern_gen.go:9727:1*/
+				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:9730:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9755,26 +9755,26 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:259:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:260*/ break
+			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
+				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:9759:1*/
 			}
-			sum := before[1]
-			if start {
-				before[0] = first
-				t2 := sum
-				/*line quern.dev/algo/internal/template/scan.go:265*/ result0 := add[T](first, t2)
-				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:266*/ before[1] = sum
+			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
+			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
+				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ t2 := sum
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ result0 := add[T](first, t2)
+				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ sum = result0
+				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:9767:1*/
 			}
-			for i := 2; i < len(before); i++ {
-				t4 := sum
-				/*line quern.dev/algo/internal/template/scan.go:269*/ t5 := before[i]
-				/*line quern.dev/algo/internal/template/scan.go:269*/ result02 := add[T](t4, t5)
-				sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:270*/ before[i] = sum
+			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t4 := sum
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t5 := before[i]
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ result02 := add[T](t4, t5)
+				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ sum = result02
+				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:9774:1*/
 			}
 		}
-	} /*line quern_gen.go:9777:1*/
+	}
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9815,164 +9815,164 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:279*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
-				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t6 := in[t4:t5]
-				t7 := at + size2
-				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t9 := in[t7:t8]
-				t10 := at + size3
-				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t15 := out[at:t14]
-				t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t18 := out[t16:t17]
-				t19 := at + size2
-				t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t21 := out[t19:t20]
-				t22 := at + size3
-				t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:283*/ if exclusive {
-					for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34 := u
-						t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t40[t41] = t45
-						t46 := sa
-						t47 := ea
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result0 := add[T](t46, t47)
-						t49 := result0
-						t50 := sb
-						t51 := eb
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result02 := add[T](t50, t51)
-						t53 := result02
-						t54 := sc
-						t55 := ec
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result03 := add[T](t54, t55)
-						t57 := result03
-						t58 := sd
-						t59 := ed
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result04 := add[T](t58, t59)
-						t61 := result04
-						sa = t49
-						sb = t53
-						sc = t57
-						sd = t61
+			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
+				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
+					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t47 := ea
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result0 := add[T](t46, t47)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t49 := result0
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t50 := sb
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t51 := eb
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result02 := add[T](t50, t51)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t53 := result02
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t54 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t55 := ec
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result03 := add[T](t54, t55)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t57 := result03
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t58 := sd
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t59 := ed
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result04 := add[T](t58, t59)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t61 := result04
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sa = t49
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sb = t53
+						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sc = t57
+						/*line quern.dev/algo/internal/template/scan.go:330:50000*/ sd = t61 /*line quern_gen.go:9902:1*/
 					}
-					break /*line quern_gen.go:9904:1*/
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ break /*line quern_gen.go:9904:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:291*/ for i2 := 0; i2 < part; i2++ {
-					t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t64 := a[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result05 := add[T](t63, t64)
-					t66 := result05
-					t67 := sb
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t68 := b[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result06 := add[T](t67, t68)
-					t70 := result06
-					t71 := sc
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t72 := c[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result07 := add[T](t71, t72)
-					t74 := result07
-					t75 := sd
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t76 := d[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result08 := add[T](t75, t76)
-					t78 := result08
-					sa = t66
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ sb = t70
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ sc = t74
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ sd = t78
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t79 := u
-					t80 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t79[t80]
-					t81 := v
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t82 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t81[t82]
-					t83 := w
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t84 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t83[t84]
-					t85 := x
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t86 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t85[t86]
-					t87 := sa
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t88 := sb
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ t89 := sc
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ t90 := sd
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t79[t80] = t87
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t81[t82] = t88
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t85[t86] = t90
+				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t63 := sa
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t64 := a[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result05 := add[T](t63, t64)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t66 := result05
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t67 := sb
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t68 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result06 := add[T](t67, t68)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t70 := result06
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t71 := sc
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t72 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result07 := add[T](t71, t72)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t74 := result07
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t75 := sd
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t76 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result08 := add[T](t75, t76)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t78 := result08
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sa = t66
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sb = t70
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sc = t74
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ sd = t78
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79 := u
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t80 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t79[t80]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t81 := v
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t82 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t81[t82]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t83 := w
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t84 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t83[t84]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t85 := x
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t86 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t85[t86]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t87 := sa
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t88 := sb
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t89 := sc
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t90 := sd
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79[t80] = t87
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t81[t82] = t88
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t83[t84] = t89
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t85[t86] = t90 /*line quern_gen.go:9946:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:295:50000*/ break /*line quern_gen.go:9948:1*/
+				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:9948:1*/
 			}
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ r.Halt() /*line quern_gen.go:9952:1*/
+			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:9952:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:299:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:300:50000*/ break block /*line quern_gen.go:9956:1*/
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:9956:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:305:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:306:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:307:50000*/ i3++ /*line quern_gen.go:9963:1*/
+				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
+				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
+					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
+					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:9963:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:309:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:310:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:311:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:312:50000*/ out[i3] = sum /*line quern_gen.go:9968:1*/
+				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
+					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:9968:1*/
 					}
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ t91 := sum
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ t92 := v2
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ result09 := add[T](t91, t92)
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ sum = result09
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:316:50000*/ out[i3] = sum /*line quern_gen.go:9975:1*/
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ t91 := sum
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ t92 := v2
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ result09 := add[T](t91, t92)
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ sum = result09
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:9975:1*/
 					}
 				}
 			}
@@ -10010,7 +10010,7 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:359*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
 				break
@@ -10025,17 +10025,17 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:372*/ r.Halt()
+					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:373*/ v := in[at]
+				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
 				t1 := sum
 				t2 := v
-				/*line quern.dev/algo/internal/template/scan.go:377*/ result0 := add[T](t1, t2)
+				/*line quern.dev/algo/internal/template/scan.go:415*/ result0 := add[T](t1, t2)
 				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:378*/ if !exclusive {
+				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
 					out[at] = sum
 				}
 				at += inner
@@ -10872,8 +10872,8 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
 		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173*/ firstRow[threadX] = first2
-		lastRow[threadX] = last
+		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
+		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
 	} /*line quern_gen.go:10879:1*/
@@ -10938,9 +10938,9 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result
 		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
 			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173*/ sum2 = empty
+				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:10941:1*/
 			}
-			out[segment] = sum2
+			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
 		}
 	} /*line quern_gen.go:10945:1*/
 }
@@ -11244,84 +11244,84 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:231:50000*/ if at+size <= len(in) && p+4 < len(before) {
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:232:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:50000*/ t16 := d[0]
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ sa := t13
-				/*line quern.dev/algo/internal/template/scan.go:235:50000*/ sb := t14
-				/*line quern.dev/algo/internal/template/scan.go:236:50000*/ sc := t15
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:234:50000*/ for i := 1; i < part; i++ {
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t17 := sa
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t18 := a[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result0 := multiply[T](t17, t18)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t20 := result0
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ t21 := sb
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t22 := b[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result02 := multiply[T](t21, t22)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t24 := result02
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ t25 := sc
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t26 := c[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result03 := multiply[T](t25, t26)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t28 := result03
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ t29 := sd
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ t30 := d[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:50000*/ result04 := multiply[T](t29, t30)
-					/*line quern.dev/algo/internal/template/scan.go:236:50000*/ t32 := result04
-					/*line quern.dev/algo/internal/template/scan.go:237:50000*/ sa = t20
-					/*line quern.dev/algo/internal/template/scan.go:238:50000*/ sb = t24
-					/*line quern.dev/algo/internal/template/scan.go:239:50000*/ sc = t28
-					/*line quern.dev/algo/internal/template/scan.go:240:50000*/ sd = t32 /*line quern_gen.go:11289:1*/
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				sa := t13
+				sb := t14
+				sc := t15
+				sd := t16
+				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+					t17 := sa
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t18 := a[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result0 := multiply[T](t17, t18)
+					t20 := result0
+					t21 := sb
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t22 := b[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result02 := multiply[T](t21, t22)
+					t24 := result02
+					t25 := sc
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t26 := c[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result03 := multiply[T](t25, t26)
+					t28 := result03
+					t29 := sd
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t30 := d[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result04 := multiply[T](t29, t30)
+					t32 := result04
+					sa = t20
+					sb = t24
+					sc = t28
+					sd = t32
 				}
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t34]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t36]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t38]
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ _ = before[t40]
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ t41 := sa
-				/*line quern.dev/algo/internal/template/scan.go:239:50000*/ t42 := sb
-				/*line quern.dev/algo/internal/template/scan.go:240:50000*/ t43 := sc
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ t44 := sd
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t34] = t41
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t36] = t42
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t38] = t43
-				/*line quern.dev/algo/internal/template/scan.go:237:50000*/ before[t40] = t44
-				/*line quern.dev/algo/internal/template/scan.go:238:50000*/ break /*line quern_gen.go:11303:1*/
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t34]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t36]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t38]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t40]
+				t41 := sa
+				t42 := sb
+				t43 := sc
+				t44 := sd
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t34] = t41
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t36] = t42
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t38] = t43
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t40] = t44
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:240:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:240:50000*/ r.Halt() /*line quern_gen.go:11307:1*/
+			for k := 0; k < 4; k++ {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:241:50000*/ at2 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:242:50000*/ if at2 >= len(in) || p+k+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:243:50000*/ break block /*line quern_gen.go:11311:1*/
+				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:245:50000*/ last := min(at2+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:246:50000*/ sum := in[at2]
-				/*line quern.dev/algo/internal/template/scan.go:247:50000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ t45 := sum
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ t46 := in[i2]
-					/*line quern.dev/algo/internal/template/scan.go:248:50000*/ result05 := multiply[T](t45, t46)
-					/*line quern.dev/algo/internal/template/scan.go:249:50000*/ sum = result05 /*line quern_gen.go:11319:1*/
+				last := min(at2+part, len(in))
+				sum := in[at2]
+				for i2 := at2 + 1; i2 < last; i2++ {
+					t45 := sum
+					/*line quern.dev/algo/internal/template/scan.go:286*/ t46 := in[i2]
+					/*line quern.dev/algo/internal/template/scan.go:286*/ result05 := multiply[T](t45, t46)
+					sum = result05
 				}
-				/*line quern.dev/algo/internal/template/scan.go:250:50000*/ before[p+k+1] = sum /*line quern_gen.go:11321:1*/
+				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:11324:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11349,26 +11349,26 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:259:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:260*/ break
+			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
+				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:11353:1*/
 			}
-			sum := before[1]
-			if start {
-				before[0] = first
-				t2 := sum
-				/*line quern.dev/algo/internal/template/scan.go:265*/ result0 := multiply[T](first, t2)
-				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:266*/ before[1] = sum
+			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
+			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
+				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ t2 := sum
+				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ result0 := multiply[T](first, t2)
+				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ sum = result0
+				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:11361:1*/
 			}
-			for i := 2; i < len(before); i++ {
-				t4 := sum
-				/*line quern.dev/algo/internal/template/scan.go:269*/ t5 := before[i]
-				/*line quern.dev/algo/internal/template/scan.go:269*/ result02 := multiply[T](t4, t5)
-				sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:270*/ before[i] = sum
+			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t4 := sum
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t5 := before[i]
+				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ result02 := multiply[T](t4, t5)
+				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ sum = result02
+				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:11368:1*/
 			}
 		}
-	} /*line quern_gen.go:11371:1*/
+	}
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11409,164 +11409,164 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:279*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
-				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t6 := in[t4:t5]
-				t7 := at + size2
-				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t9 := in[t7:t8]
-				t10 := at + size3
-				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t15 := out[at:t14]
-				t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t18 := out[t16:t17]
-				t19 := at + size2
-				t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t21 := out[t19:t20]
-				t22 := at + size3
-				t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:283*/ if exclusive {
-					for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34 := u
-						t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t40[t41] = t45
-						t46 := sa
-						t47 := ea
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result0 := multiply[T](t46, t47)
-						t49 := result0
-						t50 := sb
-						t51 := eb
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result02 := multiply[T](t50, t51)
-						t53 := result02
-						t54 := sc
-						t55 := ec
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result03 := multiply[T](t54, t55)
-						t57 := result03
-						t58 := sd
-						t59 := ed
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result04 := multiply[T](t58, t59)
-						t61 := result04
-						sa = t49
-						sb = t53
-						sc = t57
-						sd = t61
+			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
+				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
+				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
+				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
+				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
+				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
+					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
+						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t47 := ea
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result0 := multiply[T](t46, t47)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t49 := result0
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t50 := sb
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t51 := eb
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result02 := multiply[T](t50, t51)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t53 := result02
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t54 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t55 := ec
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result03 := multiply[T](t54, t55)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t57 := result03
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t58 := sd
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t59 := ed
+						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result04 := multiply[T](t58, t59)
+						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t61 := result04
+						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sa = t49
+						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sb = t53
+						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sc = t57
+						/*line quern.dev/algo/internal/template/scan.go:330:50000*/ sd = t61 /*line quern_gen.go:11496:1*/
 					}
-					break /*line quern_gen.go:11498:1*/
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ break /*line quern_gen.go:11498:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:291*/ for i2 := 0; i2 < part; i2++ {
-					t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t64 := a[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result05 := multiply[T](t63, t64)
-					t66 := result05
-					t67 := sb
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t68 := b[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result06 := multiply[T](t67, t68)
-					t70 := result06
-					t71 := sc
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t72 := c[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result07 := multiply[T](t71, t72)
-					t74 := result07
-					t75 := sd
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t76 := d[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result08 := multiply[T](t75, t76)
-					t78 := result08
-					sa = t66
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ sb = t70
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ sc = t74
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ sd = t78
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t79 := u
-					t80 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t79[t80]
-					t81 := v
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t82 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t81[t82]
-					t83 := w
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t84 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t83[t84]
-					t85 := x
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t86 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t85[t86]
-					t87 := sa
-					/*line quern.dev/algo/internal/template/scan.go:295:50000*/ t88 := sb
-					/*line quern.dev/algo/internal/template/scan.go:296:50000*/ t89 := sc
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ t90 := sd
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t79[t80] = t87
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t81[t82] = t88
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t85[t86] = t90
+				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t63 := sa
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t64 := a[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result05 := multiply[T](t63, t64)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t66 := result05
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t67 := sb
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t68 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result06 := multiply[T](t67, t68)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t70 := result06
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t71 := sc
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t72 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result07 := multiply[T](t71, t72)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t74 := result07
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t75 := sd
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t76 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result08 := multiply[T](t75, t76)
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t78 := result08
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sa = t66
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sb = t70
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sc = t74
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ sd = t78
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79 := u
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t80 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t79[t80]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t81 := v
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t82 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t81[t82]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t83 := w
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t84 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t83[t84]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t85 := x
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t86 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t85[t86]
+					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t87 := sa
+					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t88 := sb
+					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t89 := sc
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t90 := sd
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79[t80] = t87
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t81[t82] = t88
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t83[t84] = t89
+					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t85[t86] = t90 /*line quern_gen.go:11540:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:295:50000*/ break /*line quern_gen.go:11542:1*/
+				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:11542:1*/
 			}
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:297:50000*/ r.Halt() /*line quern_gen.go:11546:1*/
+			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:11546:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:299:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:300:50000*/ break block /*line quern_gen.go:11550:1*/
+				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:11550:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:305:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:306:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:307:50000*/ i3++ /*line quern_gen.go:11557:1*/
+				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
+				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
+					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
+					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:11557:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:309:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:310:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:311:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:312:50000*/ out[i3] = sum /*line quern_gen.go:11562:1*/
+				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
+					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:11562:1*/
 					}
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ t91 := sum
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ t92 := v2
-					/*line quern.dev/algo/internal/template/scan.go:314:50000*/ result09 := multiply[T](t91, t92)
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ sum = result09
-					/*line quern.dev/algo/internal/template/scan.go:315:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:316:50000*/ out[i3] = sum /*line quern_gen.go:11569:1*/
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ t91 := sum
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ t92 := v2
+					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ result09 := multiply[T](t91, t92)
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ sum = result09
+					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:11569:1*/
 					}
 				}
 			}
@@ -11604,7 +11604,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:359*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
 				break
@@ -11619,17 +11619,17 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:372*/ r.Halt()
+					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:373*/ v := in[at]
+				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
 				t1 := sum
 				t2 := v
-				/*line quern.dev/algo/internal/template/scan.go:377*/ result0 := multiply[T](t1, t2)
+				/*line quern.dev/algo/internal/template/scan.go:415*/ result0 := multiply[T](t1, t2)
 				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:378*/ if !exclusive {
+				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
 					out[at] = sum
 				}
 				at += inner
@@ -11900,19 +11900,19 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
 				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:11901:1*/
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360:90000*/ r.Halt() /*line quern_gen.go:11905:1*/
+			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ swapped2 = !swapped2 /*line quern_gen.go:11907:1*/
+				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
 			}
-			/*line quern.dev/algo/internal/template/merge.go:363:90000*/ for first := base; first < last; first += 16 {
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363:90000*/ r.Halt() /*line quern_gen.go:11911:1*/
+			for first := base; first < last; first += 16 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ end := min(first+16, last)
-				/*line quern.dev/algo/internal/template/merge.go:365:90000*/ if swapped2 {
-					/*line quern.dev/algo/internal/template/merge.go:366:90000*/ first2 := first
+				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
+				if swapped2 {
+					first2 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
@@ -11928,37 +11928,38 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 						}
 						v := x[i]
 						j := i
-						for i2 := 0; i2 < 15; i2++ {
-							t7 := j == 0
-							if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv1 := y[j-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
 								/*line order.go:101:80000*/ t12 := v
 								/*line order.go:102:80000*/ t22 := quernv1
 								/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								/*line order.go:102:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:11939:1*/
 							}
-							if t7 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:11942:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y[j] = y[j-1]
-							if pairs {
-								from[j] = from[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:11946:1*/
 							}
-							j--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:11948:1*/
 						}
-						y[j] = v
-						if pairs {
-							from[j] = int32(i)
-						}
-					}
-					if pairs {
-						for j2 := 0; j2 < len(x); j2++ {
-							_ = first2 + int(from[j2])
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:11952:1*/
 						}
 					}
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first2 + int(from[j2]) /*line quern_gen.go:11957:1*/
+						}
+					}
+//line quern.dev/algo/internal/template/merge.go:417:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368:90000*/ first3 := first
+					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
@@ -11974,53 +11975,53 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 						}
 						v2 := x2[i3]
 						j3 := i3
-						for i4 := 0; i4 < 15; i4++ {
-							t72 := j3 == 0
-							if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv12 := y2[j3-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
 								/*line order.go:101:80000*/ t14 := v2
 								/*line order.go:102:80000*/ t24 := quernv12
 								/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								/*line order.go:102:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:11986:1*/
 							}
-							if t72 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:11989:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y2[j3] = y2[j3-1]
-							if pairs {
-								from2[j3] = from2[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from2[j3] = from2[j3-1] /*line quern_gen.go:11993:1*/
 							}
-							j3--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:11995:1*/
 						}
-						y2[j3] = v2
-						if pairs {
-							from2[j3] = int32(i3)
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from2[j3] = int32(i3) /*line quern_gen.go:11999:1*/
 						}
 					}
-					if pairs {
-						for j4 := 0; j4 < len(x2); j4++ {
-							_ = first3 + int(from2[j4])
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first3 + int(from2[j4]) /*line quern_gen.go:12004:1*/
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371:90000*/ r.Halt() /*line quern_gen.go:12010:1*/
+			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372:90000*/ r.Halt() /*line quern_gen.go:12014:1*/
+				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					if r.Halted() {
+						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ t15 := min(first4+width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ t25 := min(first4+2*width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:375:90000*/ second := t15
-					/*line quern.dev/algo/internal/template/merge.go:376:90000*/ end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ if swapped2 {
-						/*line quern.dev/algo/internal/template/merge.go:375:90000*/ i5 := first4
-						/*line quern.dev/algo/internal/template/merge.go:376:90000*/ j5 := second
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ at := first4
+					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					t25 := min(first4+2*width2, last)
+					second := t15
+					end2 := t25
+					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+						i5 := first4
+						j5 := second
+						at := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -12054,9 +12055,9 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
 						}
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ i7 := first4
-						/*line quern.dev/algo/internal/template/merge.go:378:90000*/ j6 := second
-						/*line quern.dev/algo/internal/template/merge.go:379:90000*/ at2 := first4
+						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						j6 := second
+						at2 := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -12091,10 +12092,10 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380:90000*/ swapped2 = !swapped2 /*line quern_gen.go:12094:1*/
+				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
 			}
 		}
-	}
+	} /*line quern_gen.go:12098:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -12132,21 +12133,21 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 //line quern.dev/algo/internal/template/merge.go:347:90000
 		default:
 			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
-				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:12135:1*/
+				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:12136:1*/
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360:90000*/ r.Halt() /*line quern_gen.go:12139:1*/
+			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ swapped2 = !swapped2 /*line quern_gen.go:12141:1*/
+				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
 			}
-			/*line quern.dev/algo/internal/template/merge.go:363:90000*/ for first := base; first < last; first += 16 {
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363:90000*/ r.Halt() /*line quern_gen.go:12145:1*/
+			for first := base; first < last; first += 16 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ end := min(first+16, last)
-				/*line quern.dev/algo/internal/template/merge.go:365:90000*/ if swapped2 {
-					/*line quern.dev/algo/internal/template/merge.go:366:90000*/ first2 := first
+				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
+				if swapped2 {
+					first2 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
@@ -12162,40 +12163,40 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 						}
 						v := x[i]
 						j := i
-						for i2 := 0; i2 < 15; i2++ {
-							t7 := j == 0
-							if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv1 := y[j-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
 								/*line order.go:101:80000*/ t12 := v
 								/*line order.go:102:80000*/ t22 := quernv1
 								/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								/*line order.go:102:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:12174:1*/
 							}
-							if t7 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:12177:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y[j] = y[j-1]
-							if pairs {
-								from[j] = from[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:12181:1*/
 							}
-							j--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:12183:1*/
 						}
-						y[j] = v
-						if pairs {
-							from[j] = int32(i)
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:12187:1*/
 						}
 					}
-					if pairs {
-						for j2 := 0; j2 < len(x); j2++ {
-							to := first2 + j2
-							/*line quern.dev/algo/internal/template/merge.go:414*/ from2 := first2 + int(from[j2])
-							/*line quern.dev/algo/internal/template/merge.go:347:90000*/ other[to] = uint32(from2) /*line quern_gen.go:12193:1*/
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to := first2 + j2
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from2 := first2 + int(from[j2])
+							/*line quern.dev/algo/internal/template/merge.go:347:90000*/ other[to] = uint32(from2) /*line quern_gen.go:12194:1*/
 						}
 					}
 //line quern.dev/algo/internal/template/merge.go:350:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368:90000*/ first3 := first
+					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
@@ -12211,55 +12212,55 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 						}
 						v2 := x2[i3]
 						j3 := i3
-						for i4 := 0; i4 < 15; i4++ {
-							t72 := j3 == 0
-							if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv12 := y2[j3-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
 								/*line order.go:101:80000*/ t14 := v2
 								/*line order.go:102:80000*/ t24 := quernv12
 								/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								/*line order.go:102:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:12223:1*/
 							}
-							if t72 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:12226:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y2[j3] = y2[j3-1]
-							if pairs {
-								from3[j3] = from3[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from3[j3] = from3[j3-1] /*line quern_gen.go:12230:1*/
 							}
-							j3--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:12232:1*/
 						}
-						y2[j3] = v2
-						if pairs {
-							from3[j3] = int32(i3)
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from3[j3] = int32(i3) /*line quern_gen.go:12236:1*/
 						}
 					}
-					if pairs {
-						for j4 := 0; j4 < len(x2); j4++ {
-							to2 := first3 + j4
-							/*line quern.dev/algo/internal/template/merge.go:414*/ from4 := first3 + int(from3[j4])
-							/*line quern.dev/algo/internal/template/merge.go:346:90000*/ index[to2] = uint32(from4) /*line quern_gen.go:12242:1*/
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to2 := first3 + j4
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from4 := first3 + int(from3[j4])
+							/*line quern.dev/algo/internal/template/merge.go:346:90000*/ index[to2] = uint32(from4) /*line quern_gen.go:12243:1*/
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371:90000*/ r.Halt() /*line quern_gen.go:12249:1*/
+			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372:90000*/ r.Halt() /*line quern_gen.go:12253:1*/
+				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					if r.Halted() {
+						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ t15 := min(first4+width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ t25 := min(first4+2*width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:375:90000*/ second := t15
-					/*line quern.dev/algo/internal/template/merge.go:376:90000*/ end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ if swapped2 {
-						/*line quern.dev/algo/internal/template/merge.go:375:90000*/ i5 := first4
-						/*line quern.dev/algo/internal/template/merge.go:376:90000*/ j5 := second
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ at := first4
+					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					t25 := min(first4+2*width2, last)
+					second := t15
+					end2 := t25
+					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+						i5 := first4
+						j5 := second
+						at := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -12305,9 +12306,9 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
 						}
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ i7 := first4
-						/*line quern.dev/algo/internal/template/merge.go:378:90000*/ j6 := second
-						/*line quern.dev/algo/internal/template/merge.go:379:90000*/ at2 := first4
+						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						j6 := second
+						at2 := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -12354,10 +12355,10 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380:90000*/ swapped2 = !swapped2 /*line quern_gen.go:12357:1*/
+				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
 			}
 		}
-	}
+	} /*line quern_gen.go:12361:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -12403,7 +12404,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
 				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12406:1*/
+						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12407:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[at-1-m]
@@ -12416,7 +12417,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:12419:1*/
+						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:12420:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
@@ -12472,7 +12473,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
 				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
 				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:12475:1*/
+				last = min(first2+size, t32) /*line quern_gen.go:12476:1*/
 			}
 			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
 			second2 := second
@@ -12489,7 +12490,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
 			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12492:1*/
+					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12493:1*/
 				}
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
@@ -12502,7 +12503,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
 //line quern.dev/algo/internal/template/merge.go:34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:12505:1*/
+					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:12506:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
@@ -12543,7 +12544,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12546:1*/
+	} /*line quern_gen.go:12547:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -12590,7 +12591,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
 				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12593:1*/
+						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12594:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := a_[at-1-m]
@@ -12603,7 +12604,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:12606:1*/
+						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:12607:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
@@ -12671,7 +12672,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
 				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
 				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:12674:1*/
+				last = min(first2+size, t32) /*line quern_gen.go:12675:1*/
 			}
 			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
 			second2 := second
@@ -12688,7 +12689,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
 			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12691:1*/
+					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12692:1*/
 				}
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
@@ -12701,7 +12702,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
 //line quern.dev/algo/internal/template/merge.go:34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:12704:1*/
+					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:12705:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
@@ -12754,7 +12755,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12757:1*/
+	} /*line quern_gen.go:12758:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -12799,7 +12800,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:12802:1*/
+							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:12803:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
@@ -12811,7 +12812,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:12814:1*/
+							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:12815:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
@@ -12821,7 +12822,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:12824:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:12825:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
@@ -12833,7 +12834,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:12836:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:12837:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
@@ -12856,7 +12857,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
 				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
 					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:12859:1*/
+						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:12860:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
@@ -12868,7 +12869,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:12871:1*/
+						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:12872:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
@@ -12878,7 +12879,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
 				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
 					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:12881:1*/
+						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:12882:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
@@ -12890,14 +12891,14 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:12893:1*/
+						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:12894:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
 				/*line quern.dev/algo/internal/template/merge.go:493*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:12900:1*/
+	} /*line quern_gen.go:12901:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -12963,7 +12964,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		if t1 {
 			/*line quern.dev/algo/internal/template/merge.go:503*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:12966:1*/
+	} /*line quern_gen.go:12967:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -13011,19 +13012,19 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
 					/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
-						/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:13014:1*/
+						/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:13015:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:201:100000*/ all := 0
 					/*line quern.dev/algo/internal/template/setops.go:202:100000*/ for i := 0; i < len(sums); i++ {
 						/*line quern.dev/algo/internal/template/setops.go:202:100000*/ n := sums[i]
 						/*line quern.dev/algo/internal/template/setops.go:203:100000*/ sums[i] = all
-						/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:13020:1*/
+						/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:13021:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:206:100000*/ count[0] = all
-					/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:13023:1*/
+					/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:13024:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:209:100000*/ if p >= len(sums) {
-					/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:13026:1*/
+					/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:13027:1*/
 				}
 //line quern.dev/algo/internal/template/setops.go:212:100000
 				var result int
@@ -13035,7 +13036,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
 					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13038:1*/
+							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13039:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[d-1-m]
@@ -13048,7 +13049,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:13051:1*/
+							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:13052:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result4 := lo
@@ -13059,7 +13060,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t23 := j
 						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result = t13
 						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result2 = t23
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13062:1*/
+						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13063:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x := b_[j]
 					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t3 := i2
@@ -13068,7 +13069,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo2 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t14; lo2 < hi2; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13071:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13072:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv02 := sorted[m2]
@@ -13080,7 +13081,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:13083:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:13084:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result6 := lo2
@@ -13091,7 +13092,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo3 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi3 := t16; lo3 < hi3; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13094:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13095:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m3 := int(uint(lo3+hi3) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv03 := sorted2[m3]
@@ -13103,7 +13104,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo3 = m3 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:13106:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:13107:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result8 := lo3
@@ -13120,7 +13121,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo4 := 0
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi4 := t18; lo4 < hi4; {
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13123:1*/
+							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13124:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m4 := int(uint(lo4+hi4) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv12 := sorted3[m4]
@@ -13132,22 +13133,22 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi4 = m4
 //line quern.dev/algo/internal/template/merge.go:66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:13135:1*/
+							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:13136:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most := result10
 					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB > most {
 						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB = most
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:13142:1*/
+						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:13143:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA == fromB+1 && most > fromB {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:13145:1*/
+						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:13146:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t9 := firstA + fromA
 					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t10 := firstB + fromB
 					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result = t9
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:13150:1*/
+					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:13151:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:212:100000*/ i3 := result
 				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ j2 := result2
@@ -13161,7 +13162,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo5 := t110
 					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi5 := t27; lo5 < hi5; {
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13164:1*/
+							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13165:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m5 := int(uint(lo5+hi5) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv04 := b_[d2-1-m5]
@@ -13174,7 +13175,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi5 = m5
 //line quern.dev/algo/internal/template/merge.go:34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:13177:1*/
+							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:13178:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result14 := lo5
@@ -13185,7 +13186,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t29 := j3
 						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result11 = t112
 						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result12 = t29
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13188:1*/
+						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13189:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x2 := b_[j3]
 					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t32 := i4
@@ -13194,7 +13195,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo6 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi6 := t113; lo6 < hi6; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13197:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13198:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m6 := int(uint(lo6+hi6) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv05 := sorted4[m6]
@@ -13206,7 +13207,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo6 = m6 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:13209:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:13210:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result16 := lo6
@@ -13217,7 +13218,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo7 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi7 := t115; lo7 < hi7; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13220:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13221:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m7 := int(uint(lo7+hi7) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv06 := sorted5[m7]
@@ -13229,7 +13230,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo7 = m7 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:13232:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:13233:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result18 := lo7
@@ -13246,7 +13247,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo8 := 0
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi8 := t117; lo8 < hi8; {
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13249:1*/
+							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13250:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m8 := int(uint(lo8+hi8) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv14 := sorted6[m8]
@@ -13258,32 +13259,32 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi8 = m8
 //line quern.dev/algo/internal/template/merge.go:66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:13261:1*/
+							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:13262:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most2 := result20
 					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB2 > most2 {
 						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB2 = most2
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:13268:1*/
+						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:13269:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:13271:1*/
+						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:13272:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t92 := firstA2 + fromA2
 					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t102 := firstB2 + fromB2
 					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result11 = t92
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:13276:1*/
+					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:13277:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ endA := result11
 				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ endB := result12
 				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ n2 := 0
 				/*line quern.dev/algo/internal/template/setops.go:215:100000*/ if launch == 2 {
-					/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = row[threadX] /*line quern_gen.go:13282:1*/
+					/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = row[threadX] /*line quern_gen.go:13283:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:218:100000*/ for i3 < endA && j2 < endB {
 					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:13286:1*/
+						/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:13287:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
 					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ for i5 := 0; i5 < t119; i5++ {
@@ -13300,9 +13301,9 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 								/*line order.go:102:80000*/ t215 := x3
 								/*line order.go:101:80000*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
 								/*line order.go:102:80000*/ result21 := result09
-								/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:13303:1*/
+								/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:13304:1*/
 							}
-							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:13305:1*/
+							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:13306:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ fromA3 := t214
 						/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t43 := endA2
@@ -13313,9 +13314,9 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 								/*line order.go:102:80000*/ t216 := y2
 								/*line order.go:101:80000*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
 								/*line order.go:102:80000*/ result22 := result010
-								/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:13316:1*/
+								/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:13317:1*/
 							}
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:13318:1*/
+							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:13319:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:55:100000*/ fromB3 := t43
 //line quern.dev/algo/internal/template/setops.go:52:100000
@@ -13323,7 +13324,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if fromB3 {
 							/*line quern.dev/algo/internal/template/setops.go:54:100000*/ set = 2
 							/*line quern.dev/algo/internal/template/setops.go:55:100000*/ if fromA3 {
-								/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:13326:1*/
+								/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:13327:1*/
 							}
 						}
 						/*line quern.dev/algo/internal/template/setops.go:59:100000*/ t53 := fromA3
@@ -13337,56 +13338,55 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 						/*line quern.dev/algo/internal/template/setops.go:223:100000*/ keep2 := keep
 						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ if fromA4 {
 							/*line quern.dev/algo/internal/template/setops.go:223:100000*/ i3++
-							/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:13340:1*/
+							/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:13341:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:226:100000*/ if fromB4 {
-							/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:13343:1*/
+							/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:13344:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:229:100000*/ if keep2 {
 							/*line quern.dev/algo/internal/template/setops.go:230:100000*/ if launch == 2 {
-								/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:13347:1*/
+								/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:13348:1*/
 							}
-							/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:13349:1*/
+							/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:13350:1*/
 						}
 					}
 				}
 				/*line quern.dev/algo/internal/template/setops.go:237:100000*/ if operation&1 != 0 {
 					/*line quern.dev/algo/internal/template/setops.go:238:100000*/ for ; i3 < endA; i3++ {
 						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:13356:1*/
+							/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:13357:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:13359:1*/
+							/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:13360:1*/
 						}
-						/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:13361:1*/
+						/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:13362:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/setops.go:245:100000*/ if operation&2 != 0 {
 					/*line quern.dev/algo/internal/template/setops.go:246:100000*/ for ; j2 < endB; j2++ {
 						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:13367:1*/
+							/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:13368:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:13370:1*/
+							/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:13371:1*/
 						}
-						/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:13372:1*/
+						/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:13373:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/setops.go:253:100000*/ if launch == 0 {
-					/*line quern.dev/algo/internal/template/setops.go:254:100000*/ row[threadX] = n2 /*line quern_gen.go:13376:1*/
+					/*line quern.dev/algo/internal/template/setops.go:254:100000*/ row[threadX] = n2 /*line quern_gen.go:13377:1*/
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/setops.go:258:100000*/ return /*line quern_gen.go:13380:1*/
+		/*line quern.dev/algo/internal/template/setops.go:258:100000*/ return /*line quern_gen.go:13381:1*/
 	}
-	/*line quern.dev/algo/internal/template/setops.go:260:100000*/ for threadX := range width {
-		/*line quern.dev/algo/internal/template/setops.go:261:100000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/setops.go:262:100000*/ p := base + threadX
-		/*line quern.dev/algo/internal/template/setops.go:263:100000*/ d := p * part
-		/*line quern.dev/algo/internal/template/setops.go:264:100000*/ t1 := max(d-len(b_), 0)
-		/*line quern.dev/algo/internal/template/setops.go:265:100000*/ t2 := min(d, len(a_))
-		/*line quern.dev/algo/internal/template/setops.go:266:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:267:100000
+	/*line quern.dev/algo/internal/template/setops.go:260*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		d := p * part
+		t1 := max(d-len(b_), 0)
+		t2 := min(d, len(a_))
+		switch {
 		default:
 			/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
 				/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
@@ -14023,19 +14023,19 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
 				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:14024:1*/
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360:90000*/ r.Halt() /*line quern_gen.go:14028:1*/
+			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ swapped2 = !swapped2 /*line quern_gen.go:14030:1*/
+				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
 			}
-			/*line quern.dev/algo/internal/template/merge.go:363:90000*/ for first := base; first < last; first += 16 {
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363:90000*/ r.Halt() /*line quern_gen.go:14034:1*/
+			for first := base; first < last; first += 16 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ end := min(first+16, last)
-				/*line quern.dev/algo/internal/template/merge.go:365:90000*/ if swapped2 {
-					/*line quern.dev/algo/internal/template/merge.go:366:90000*/ first2 := first
+				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
+				if swapped2 {
+					first2 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
@@ -14051,37 +14051,38 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 						}
 						v := x[i]
 						j := i
-						for i2 := 0; i2 < 15; i2++ {
-							t7 := j == 0
-							if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv1 := y[j-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
 								/*line order.go:113:80000*/ t12 := v
 								/*line order.go:114:80000*/ t22 := quernv1
 								/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								/*line order.go:114:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:14062:1*/
 							}
-							if t7 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14065:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y[j] = y[j-1]
-							if pairs {
-								from[j] = from[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:14069:1*/
 							}
-							j--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:14071:1*/
 						}
-						y[j] = v
-						if pairs {
-							from[j] = int32(i)
-						}
-					}
-					if pairs {
-						for j2 := 0; j2 < len(x); j2++ {
-							_ = first2 + int(from[j2])
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:14075:1*/
 						}
 					}
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first2 + int(from[j2]) /*line quern_gen.go:14080:1*/
+						}
+					}
+//line quern.dev/algo/internal/template/merge.go:417:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368:90000*/ first3 := first
+					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
@@ -14097,53 +14098,53 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 						}
 						v2 := x2[i3]
 						j3 := i3
-						for i4 := 0; i4 < 15; i4++ {
-							t72 := j3 == 0
-							if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv12 := y2[j3-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
 								/*line order.go:113:80000*/ t14 := v2
 								/*line order.go:114:80000*/ t24 := quernv12
 								/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								/*line order.go:114:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:14109:1*/
 							}
-							if t72 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14112:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y2[j3] = y2[j3-1]
-							if pairs {
-								from2[j3] = from2[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from2[j3] = from2[j3-1] /*line quern_gen.go:14116:1*/
 							}
-							j3--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:14118:1*/
 						}
-						y2[j3] = v2
-						if pairs {
-							from2[j3] = int32(i3)
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from2[j3] = int32(i3) /*line quern_gen.go:14122:1*/
 						}
 					}
-					if pairs {
-						for j4 := 0; j4 < len(x2); j4++ {
-							_ = first3 + int(from2[j4])
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first3 + int(from2[j4]) /*line quern_gen.go:14127:1*/
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371:90000*/ r.Halt() /*line quern_gen.go:14133:1*/
+			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372:90000*/ r.Halt() /*line quern_gen.go:14137:1*/
+				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					if r.Halted() {
+						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ t15 := min(first4+width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ t25 := min(first4+2*width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:375:90000*/ second := t15
-					/*line quern.dev/algo/internal/template/merge.go:376:90000*/ end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ if swapped2 {
-						/*line quern.dev/algo/internal/template/merge.go:375:90000*/ i5 := first4
-						/*line quern.dev/algo/internal/template/merge.go:376:90000*/ j5 := second
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ at := first4
+					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					t25 := min(first4+2*width2, last)
+					second := t15
+					end2 := t25
+					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+						i5 := first4
+						j5 := second
+						at := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -14177,9 +14178,9 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
 						}
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ i7 := first4
-						/*line quern.dev/algo/internal/template/merge.go:378:90000*/ j6 := second
-						/*line quern.dev/algo/internal/template/merge.go:379:90000*/ at2 := first4
+						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						j6 := second
+						at2 := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -14214,10 +14215,10 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380:90000*/ swapped2 = !swapped2 /*line quern_gen.go:14217:1*/
+				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
 			}
 		}
-	}
+	} /*line quern_gen.go:14221:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -14255,21 +14256,21 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 //line quern.dev/algo/internal/template/merge.go:347:90000
 		default:
 			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
-				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:14258:1*/
+				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:14259:1*/
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360:90000*/ r.Halt() /*line quern_gen.go:14262:1*/
+			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361:90000*/ swapped2 = !swapped2 /*line quern_gen.go:14264:1*/
+				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
 			}
-			/*line quern.dev/algo/internal/template/merge.go:363:90000*/ for first := base; first < last; first += 16 {
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363:90000*/ r.Halt() /*line quern_gen.go:14268:1*/
+			for first := base; first < last; first += 16 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364:90000*/ end := min(first+16, last)
-				/*line quern.dev/algo/internal/template/merge.go:365:90000*/ if swapped2 {
-					/*line quern.dev/algo/internal/template/merge.go:366:90000*/ first2 := first
+				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
+				if swapped2 {
+					first2 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
@@ -14285,40 +14286,40 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 						}
 						v := x[i]
 						j := i
-						for i2 := 0; i2 < 15; i2++ {
-							t7 := j == 0
-							if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv1 := y[j-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
 								/*line order.go:113:80000*/ t12 := v
 								/*line order.go:114:80000*/ t22 := quernv1
 								/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								/*line order.go:114:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:14297:1*/
 							}
-							if t7 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14300:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y[j] = y[j-1]
-							if pairs {
-								from[j] = from[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:14304:1*/
 							}
-							j--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:14306:1*/
 						}
-						y[j] = v
-						if pairs {
-							from[j] = int32(i)
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:14310:1*/
 						}
 					}
-					if pairs {
-						for j2 := 0; j2 < len(x); j2++ {
-							to := first2 + j2
-							/*line quern.dev/algo/internal/template/merge.go:414*/ from2 := first2 + int(from[j2])
-							/*line quern.dev/algo/internal/template/merge.go:347:90000*/ other[to] = uint32(from2) /*line quern_gen.go:14316:1*/
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to := first2 + j2
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from2 := first2 + int(from[j2])
+							/*line quern.dev/algo/internal/template/merge.go:347:90000*/ other[to] = uint32(from2) /*line quern_gen.go:14317:1*/
 						}
 					}
 //line quern.dev/algo/internal/template/merge.go:350:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368:90000*/ first3 := first
+					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
 					/*line quern.dev/algo/internal/template/merge.go:389*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
@@ -14334,55 +14335,55 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 						}
 						v2 := x2[i3]
 						j3 := i3
-						for i4 := 0; i4 < 15; i4++ {
-							t72 := j3 == 0
-							if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398*/ quernv12 := y2[j3-1]
+						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
+							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
 								/*line order.go:113:80000*/ t14 := v2
 								/*line order.go:114:80000*/ t24 := quernv12
 								/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								/*line order.go:114:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:14346:1*/
 							}
-							if t72 {
-								break
+							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
+								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14349:1*/
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401*/ y2[j3] = y2[j3-1]
-							if pairs {
-								from3[j3] = from3[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
+							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
+								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from3[j3] = from3[j3-1] /*line quern_gen.go:14353:1*/
 							}
-							j3--
+							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:14355:1*/
 						}
-						y2[j3] = v2
-						if pairs {
-							from3[j3] = int32(i3)
+						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
+						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
+							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from3[j3] = int32(i3) /*line quern_gen.go:14359:1*/
 						}
 					}
-					if pairs {
-						for j4 := 0; j4 < len(x2); j4++ {
-							to2 := first3 + j4
-							/*line quern.dev/algo/internal/template/merge.go:414*/ from4 := first3 + int(from3[j4])
-							/*line quern.dev/algo/internal/template/merge.go:346:90000*/ index[to2] = uint32(from4) /*line quern_gen.go:14365:1*/
+					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
+						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to2 := first3 + j4
+							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from4 := first3 + int(from3[j4])
+							/*line quern.dev/algo/internal/template/merge.go:346:90000*/ index[to2] = uint32(from4) /*line quern_gen.go:14366:1*/
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371:90000*/ r.Halt() /*line quern_gen.go:14372:1*/
+			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372:90000*/ r.Halt() /*line quern_gen.go:14376:1*/
+				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					if r.Halted() {
+						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373:90000*/ t15 := min(first4+width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ t25 := min(first4+2*width2, last)
-					/*line quern.dev/algo/internal/template/merge.go:375:90000*/ second := t15
-					/*line quern.dev/algo/internal/template/merge.go:376:90000*/ end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374:90000*/ if swapped2 {
-						/*line quern.dev/algo/internal/template/merge.go:375:90000*/ i5 := first4
-						/*line quern.dev/algo/internal/template/merge.go:376:90000*/ j5 := second
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ at := first4
+					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					t25 := min(first4+2*width2, last)
+					second := t15
+					end2 := t25
+					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+						i5 := first4
+						j5 := second
+						at := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -14428,9 +14429,9 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
 						}
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377:90000*/ i7 := first4
-						/*line quern.dev/algo/internal/template/merge.go:378:90000*/ j6 := second
-						/*line quern.dev/algo/internal/template/merge.go:379:90000*/ at2 := first4
+						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						j6 := second
+						at2 := first4
 						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
 							if r.Halted() {
 								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
@@ -14477,10 +14478,10 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380:90000*/ swapped2 = !swapped2 /*line quern_gen.go:14480:1*/
+				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
 			}
 		}
-	}
+	} /*line quern_gen.go:14484:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -14526,7 +14527,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
 				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14529:1*/
+						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14530:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[at-1-m]
@@ -14539,7 +14540,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:14542:1*/
+						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:14543:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
@@ -14595,7 +14596,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
 				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
 				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:14598:1*/
+				last = min(first2+size, t32) /*line quern_gen.go:14599:1*/
 			}
 			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
 			second2 := second
@@ -14612,7 +14613,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
 			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14615:1*/
+					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14616:1*/
 				}
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
@@ -14625,7 +14626,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
 //line quern.dev/algo/internal/template/merge.go:34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:14628:1*/
+					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:14629:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
@@ -14666,7 +14667,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14669:1*/
+	} /*line quern_gen.go:14670:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -14713,7 +14714,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
 				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14716:1*/
+						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14717:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := a_[at-1-m]
@@ -14726,7 +14727,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:14729:1*/
+						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:14730:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
@@ -14794,7 +14795,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
 				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
 				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:14797:1*/
+				last = min(first2+size, t32) /*line quern_gen.go:14798:1*/
 			}
 			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
 			second2 := second
@@ -14811,7 +14812,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
 			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14814:1*/
+					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14815:1*/
 				}
 				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
@@ -14824,7 +14825,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
 //line quern.dev/algo/internal/template/merge.go:34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:14827:1*/
+					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:14828:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
@@ -14877,7 +14878,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14880:1*/
+	} /*line quern_gen.go:14881:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -14922,7 +14923,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:14925:1*/
+							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:14926:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
@@ -14934,7 +14935,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:14937:1*/
+							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:14938:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
@@ -14944,7 +14945,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:14947:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:14948:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
@@ -14956,7 +14957,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:14959:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:14960:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
@@ -14979,7 +14980,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
 				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
 					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:14982:1*/
+						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:14983:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
@@ -14991,7 +14992,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:14994:1*/
+						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:14995:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
@@ -15001,7 +15002,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
 				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
 					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15004:1*/
+						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15005:1*/
 					}
 					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
@@ -15013,14 +15014,14 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:15016:1*/
+						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:15017:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
 				/*line quern.dev/algo/internal/template/merge.go:493*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:15023:1*/
+	} /*line quern_gen.go:15024:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -15086,7 +15087,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		if t1 {
 			/*line quern.dev/algo/internal/template/merge.go:503*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:15089:1*/
+	} /*line quern_gen.go:15090:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -15134,19 +15135,19 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
 					/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
-						/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:15137:1*/
+						/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:15138:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:201:100000*/ all := 0
 					/*line quern.dev/algo/internal/template/setops.go:202:100000*/ for i := 0; i < len(sums); i++ {
 						/*line quern.dev/algo/internal/template/setops.go:202:100000*/ n := sums[i]
 						/*line quern.dev/algo/internal/template/setops.go:203:100000*/ sums[i] = all
-						/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:15143:1*/
+						/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:15144:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:206:100000*/ count[0] = all
-					/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:15146:1*/
+					/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:15147:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:209:100000*/ if p >= len(sums) {
-					/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:15149:1*/
+					/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:15150:1*/
 				}
 //line quern.dev/algo/internal/template/setops.go:212:100000
 				var result int
@@ -15158,7 +15159,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
 					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15161:1*/
+							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15162:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[d-1-m]
@@ -15171,7 +15172,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
 //line quern.dev/algo/internal/template/merge.go:34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:15174:1*/
+							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:15175:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result4 := lo
@@ -15182,7 +15183,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t23 := j
 						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result = t13
 						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result2 = t23
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15185:1*/
+						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15186:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x := b_[j]
 					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t3 := i2
@@ -15191,7 +15192,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo2 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t14; lo2 < hi2; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15194:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15195:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv02 := sorted[m2]
@@ -15203,7 +15204,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:15206:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:15207:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result6 := lo2
@@ -15214,7 +15215,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo3 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi3 := t16; lo3 < hi3; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15217:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15218:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m3 := int(uint(lo3+hi3) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv03 := sorted2[m3]
@@ -15226,7 +15227,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo3 = m3 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:15229:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:15230:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result8 := lo3
@@ -15243,7 +15244,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo4 := 0
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi4 := t18; lo4 < hi4; {
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15246:1*/
+							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15247:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m4 := int(uint(lo4+hi4) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv12 := sorted3[m4]
@@ -15255,22 +15256,22 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi4 = m4
 //line quern.dev/algo/internal/template/merge.go:66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:15258:1*/
+							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:15259:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most := result10
 					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB > most {
 						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB = most
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:15265:1*/
+						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:15266:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA == fromB+1 && most > fromB {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:15268:1*/
+						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:15269:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t9 := firstA + fromA
 					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t10 := firstB + fromB
 					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result = t9
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:15273:1*/
+					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:15274:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:212:100000*/ i3 := result
 				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ j2 := result2
@@ -15284,7 +15285,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo5 := t110
 					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi5 := t27; lo5 < hi5; {
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15287:1*/
+							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15288:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m5 := int(uint(lo5+hi5) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv04 := b_[d2-1-m5]
@@ -15297,7 +15298,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi5 = m5
 //line quern.dev/algo/internal/template/merge.go:34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:15300:1*/
+							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:15301:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result14 := lo5
@@ -15308,7 +15309,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t29 := j3
 						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result11 = t112
 						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result12 = t29
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15311:1*/
+						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15312:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x2 := b_[j3]
 					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t32 := i4
@@ -15317,7 +15318,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo6 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi6 := t113; lo6 < hi6; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15320:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15321:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m6 := int(uint(lo6+hi6) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv05 := sorted4[m6]
@@ -15329,7 +15330,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo6 = m6 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:15332:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:15333:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result16 := lo6
@@ -15340,7 +15341,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo7 := 0
 					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi7 := t115; lo7 < hi7; {
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15343:1*/
+							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15344:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m7 := int(uint(lo7+hi7) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv06 := sorted5[m7]
@@ -15352,7 +15353,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo7 = m7 + 1
 //line quern.dev/algo/internal/template/merge.go:50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:15355:1*/
+							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:15356:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result18 := lo7
@@ -15369,7 +15370,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo8 := 0
 					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi8 := t117; lo8 < hi8; {
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15372:1*/
+							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15373:1*/
 						}
 						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m8 := int(uint(lo8+hi8) / 2)
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv14 := sorted6[m8]
@@ -15381,32 +15382,32 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi8 = m8
 //line quern.dev/algo/internal/template/merge.go:66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:15384:1*/
+							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:15385:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most2 := result20
 					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB2 > most2 {
 						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB2 = most2
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:15391:1*/
+						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:15392:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:15394:1*/
+						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:15395:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t92 := firstA2 + fromA2
 					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t102 := firstB2 + fromB2
 					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result11 = t92
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:15399:1*/
+					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:15400:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ endA := result11
 				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ endB := result12
 				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ n2 := 0
 				/*line quern.dev/algo/internal/template/setops.go:215:100000*/ if launch == 2 {
-					/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = row[threadX] /*line quern_gen.go:15405:1*/
+					/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = row[threadX] /*line quern_gen.go:15406:1*/
 				}
 				/*line quern.dev/algo/internal/template/setops.go:218:100000*/ for i3 < endA && j2 < endB {
 					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:15409:1*/
+						/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:15410:1*/
 					}
 					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
 					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ for i5 := 0; i5 < t119; i5++ {
@@ -15423,9 +15424,9 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 								/*line order.go:114:80000*/ t215 := x3
 								/*line order.go:113:80000*/ result09 := orderedFloats[T](t121, t215, quernbound0)
 								/*line order.go:114:80000*/ result21 := result09
-								/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:15426:1*/
+								/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:15427:1*/
 							}
-							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:15428:1*/
+							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:15429:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ fromA3 := t214
 						/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t43 := endA2
@@ -15436,9 +15437,9 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 								/*line order.go:114:80000*/ t216 := y2
 								/*line order.go:113:80000*/ result010 := orderedFloats[T](t122, t216, quernbound0)
 								/*line order.go:114:80000*/ result22 := result010
-								/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:15439:1*/
+								/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:15440:1*/
 							}
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:15441:1*/
+							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:15442:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:55:100000*/ fromB3 := t43
 //line quern.dev/algo/internal/template/setops.go:52:100000
@@ -15446,7 +15447,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if fromB3 {
 							/*line quern.dev/algo/internal/template/setops.go:54:100000*/ set = 2
 							/*line quern.dev/algo/internal/template/setops.go:55:100000*/ if fromA3 {
-								/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:15449:1*/
+								/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:15450:1*/
 							}
 						}
 						/*line quern.dev/algo/internal/template/setops.go:59:100000*/ t53 := fromA3
@@ -15460,56 +15461,55 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 						/*line quern.dev/algo/internal/template/setops.go:223:100000*/ keep2 := keep
 						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ if fromA4 {
 							/*line quern.dev/algo/internal/template/setops.go:223:100000*/ i3++
-							/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:15463:1*/
+							/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:15464:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:226:100000*/ if fromB4 {
-							/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:15466:1*/
+							/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:15467:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:229:100000*/ if keep2 {
 							/*line quern.dev/algo/internal/template/setops.go:230:100000*/ if launch == 2 {
-								/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:15470:1*/
+								/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:15471:1*/
 							}
-							/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:15472:1*/
+							/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:15473:1*/
 						}
 					}
 				}
 				/*line quern.dev/algo/internal/template/setops.go:237:100000*/ if operation&1 != 0 {
 					/*line quern.dev/algo/internal/template/setops.go:238:100000*/ for ; i3 < endA; i3++ {
 						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:15479:1*/
+							/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:15480:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:15482:1*/
+							/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:15483:1*/
 						}
-						/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:15484:1*/
+						/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:15485:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/setops.go:245:100000*/ if operation&2 != 0 {
 					/*line quern.dev/algo/internal/template/setops.go:246:100000*/ for ; j2 < endB; j2++ {
 						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:15490:1*/
+							/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:15491:1*/
 						}
 						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:15493:1*/
+							/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:15494:1*/
 						}
-						/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:15495:1*/
+						/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:15496:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/setops.go:253:100000*/ if launch == 0 {
-					/*line quern.dev/algo/internal/template/setops.go:254:100000*/ row[threadX] = n2 /*line quern_gen.go:15499:1*/
+					/*line quern.dev/algo/internal/template/setops.go:254:100000*/ row[threadX] = n2 /*line quern_gen.go:15500:1*/
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/setops.go:258:100000*/ return /*line quern_gen.go:15503:1*/
+		/*line quern.dev/algo/internal/template/setops.go:258:100000*/ return /*line quern_gen.go:15504:1*/
 	}
-	/*line quern.dev/algo/internal/template/setops.go:260:100000*/ for threadX := range width {
-		/*line quern.dev/algo/internal/template/setops.go:261:100000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/setops.go:262:100000*/ p := base + threadX
-		/*line quern.dev/algo/internal/template/setops.go:263:100000*/ d := p * part
-		/*line quern.dev/algo/internal/template/setops.go:264:100000*/ t1 := max(d-len(b_), 0)
-		/*line quern.dev/algo/internal/template/setops.go:265:100000*/ t2 := min(d, len(a_))
-		/*line quern.dev/algo/internal/template/setops.go:266:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:267:100000
+	/*line quern.dev/algo/internal/template/setops.go:260*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		d := p * part
+		t1 := max(d-len(b_), 0)
+		t2 := min(d, len(a_))
+		switch {
 		default:
 			/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
 				/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
@@ -15922,7 +15922,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			default:
 				/*line quern.dev/algo/internal/template/runs.go:149:40000*/ if launch == 1 {
 					/*line quern.dev/algo/internal/template/runs.go:150*/ if p > 0 {
-						break /*line quern_gen.go:15925:1*/
+						break
 					}
 					/*line quern.dev/algo/internal/template/runs.go:153:40000*/ all := struct {
 						/*line quern.dev/algo/internal/template/runs.go:154:40000*/ N uint32
@@ -16039,7 +16039,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 		default:
 			/*line quern.dev/algo/internal/template/runs.go:149:40000*/ if launch == 1 {
 				/*line quern.dev/algo/internal/template/runs.go:150*/ if p > 0 {
-					break /*line quern_gen.go:16042:1*/
+					break
 				}
 				/*line quern.dev/algo/internal/template/runs.go:153:40000*/ all := struct {
 					/*line quern.dev/algo/internal/template/runs.go:154:40000*/ N uint32
@@ -16156,28 +16156,28 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	reduceAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line quern.dev/algo/internal/template/select.go:136:110000*/ iFirst = blockX * 256
-		/*line quern.dev/algo/internal/template/select.go:137:110000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/select.go:138*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/select.go:139:110000*/ first := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/select.go:140:110000*/ quernRow1NonZeroCountMatches[T](r, ns, first) /*line quern_gen.go:16163:1*/
+		/*line quern.dev/algo/internal/template/select.go:137:110000*/ iFirst = blockX * 256
+		/*line quern.dev/algo/internal/template/select.go:138*/ for threadZ := range 1 {
+			/*line quern.dev/algo/internal/template/select.go:139:110000*/ for threadY := range 1 {
+				/*line quern.dev/algo/internal/template/select.go:140:110000*/ first := (threadZ*1 + threadY) * 256
+				/*line quern.dev/algo/internal/template/select.go:141:110000*/ quernRow1NonZeroCountMatches[T](r, ns, first) /*line quern_gen.go:16163:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:143:110000*/ for ; iFirst < len(in); iFirst += size {
-			/*line quern.dev/algo/internal/template/select.go:144:110000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/select.go:145:110000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/select.go:146:110000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/select.go:147:110000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/select.go:148:110000*/ quernRow2NonZeroCountMatches[T](r, ns, first2, iFirst, in) /*line quern_gen.go:16171:1*/
+		/*line quern.dev/algo/internal/template/select.go:144:110000*/ for ; iFirst < len(in); iFirst += size {
+			/*line quern.dev/algo/internal/template/select.go:145:110000*/ for threadZ := range 1 {
+				/*line quern.dev/algo/internal/template/select.go:146:110000*/ for threadY := range 1 {
+					/*line quern.dev/algo/internal/template/select.go:147:110000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line quern.dev/algo/internal/template/select.go:148:110000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line quern.dev/algo/internal/template/select.go:149:110000*/ quernRow2NonZeroCountMatches[T](r, ns, first2, iFirst, in) /*line quern_gen.go:16171:1*/
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:141:110000*/ host.ReduceAdd(reduceAdds, ns)
-		/*line quern.dev/algo/internal/template/select.go:142:110000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/select.go:143:110000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/select.go:144:110000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/select.go:145:110000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/select.go:146:110000*/ quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count) /*line quern_gen.go:16180:1*/
+		/*line quern.dev/algo/internal/template/select.go:142:110000*/ host.ReduceAdd(reduceAdds, ns)
+		/*line quern.dev/algo/internal/template/select.go:143:110000*/ for threadZ := range 1 {
+			/*line quern.dev/algo/internal/template/select.go:144:110000*/ for threadY := range 1 {
+				/*line quern.dev/algo/internal/template/select.go:145:110000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line quern.dev/algo/internal/template/select.go:146:110000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line quern.dev/algo/internal/template/select.go:147:110000*/ quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count) /*line quern_gen.go:16180:1*/
 			}
 		}
 	}
@@ -16186,7 +16186,7 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
-//line quern.dev/algo/internal/template/select.go:135:110000
+//line quern.dev/algo/internal/template/select.go:136:110000
 	*nRow = [256]uint32{} /*line quern_gen.go:16190:1*/
 }
 
@@ -16204,27 +16204,27 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				n := nRow2[threadX]
-				/*line quern.dev/algo/internal/template/select.go:137:110000*/ t1 := row[threadX]
-				/*line quern.dev/algo/internal/template/select.go:137:110000*/ result0 := nonZero[T](t1)
-				/*line quern.dev/algo/internal/template/select.go:138*/ if result0 {
-					/*line quern.dev/algo/internal/template/select.go:138*/ n++ /*line quern_gen.go:16210:1*/
+				/*line quern.dev/algo/internal/template/select.go:138*/ t1 := row[threadX]
+				/*line quern.dev/algo/internal/template/select.go:138*/ result0 := nonZero[T](t1)
+				/*line quern.dev/algo/internal/template/select.go:139:110000*/ if result0 {
+					/*line quern.dev/algo/internal/template/select.go:139:110000*/ n++ /*line quern_gen.go:16210:1*/
 				}
-				/*line quern.dev/algo/internal/template/select.go:140:110000*/ nRow2[threadX] = n /*line quern_gen.go:16212:1*/
+				/*line quern.dev/algo/internal/template/select.go:141:110000*/ nRow2[threadX] = n /*line quern_gen.go:16212:1*/
 			}
-			/*line quern.dev/algo/internal/template/select.go:142:110000*/ return /*line quern_gen.go:16214:1*/
+			/*line quern.dev/algo/internal/template/select.go:143:110000*/ return /*line quern_gen.go:16214:1*/
 		}
 	}
-	/*line quern.dev/algo/internal/template/select.go:145:110000*/ for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/select.go:146:110000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/select.go:147:110000*/ n := nRow[threadX]
-		/*line quern.dev/algo/internal/template/select.go:136:110000*/ if iFirst+threadX < len(in) {
-			/*line quern.dev/algo/internal/template/select.go:137:110000*/ t1 := in[iFirst+threadX]
-			/*line quern.dev/algo/internal/template/select.go:137:110000*/ result0 := nonZero[T](t1)
-			/*line quern.dev/algo/internal/template/select.go:138*/ if result0 {
-				/*line quern.dev/algo/internal/template/select.go:138*/ n++ /*line quern_gen.go:16224:1*/
+	/*line quern.dev/algo/internal/template/select.go:146:110000*/ for threadX := range 256 {
+		/*line quern.dev/algo/internal/template/select.go:147:110000*/ r.ThreadIdx.X = threadX
+		/*line quern.dev/algo/internal/template/select.go:148:110000*/ n := nRow[threadX]
+		/*line quern.dev/algo/internal/template/select.go:137:110000*/ if iFirst+threadX < len(in) {
+			/*line quern.dev/algo/internal/template/select.go:138*/ t1 := in[iFirst+threadX]
+			/*line quern.dev/algo/internal/template/select.go:138*/ result0 := nonZero[T](t1)
+			/*line quern.dev/algo/internal/template/select.go:139:110000*/ if result0 {
+				/*line quern.dev/algo/internal/template/select.go:139:110000*/ n++ /*line quern_gen.go:16224:1*/
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:141:110000*/ nRow[threadX] = n /*line quern_gen.go:16227:1*/
+		/*line quern.dev/algo/internal/template/select.go:142:110000*/ nRow[threadX] = n /*line quern_gen.go:16227:1*/
 	}
 }
 
@@ -16234,9 +16234,9 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line quern.dev/algo/internal/template/select.go:141:110000*/ n2 := reduceAdd
-		/*line quern.dev/algo/internal/template/select.go:142:110000*/ if threadX&31 == 0 && n2 > 0 {
-			/*line quern.dev/algo/internal/template/select.go:143:110000*/ kernel.AtomicAdd(&count[0], int(n2)) /*line quern_gen.go:16239:1*/
+		/*line quern.dev/algo/internal/template/select.go:142:110000*/ n2 := reduceAdd
+		/*line quern.dev/algo/internal/template/select.go:143:110000*/ if threadX&31 == 0 && n2 > 0 {
+			/*line quern.dev/algo/internal/template/select.go:144:110000*/ kernel.AtomicAdd(&count[0], int(n2)) /*line quern_gen.go:16239:1*/
 		}
 	}
 }
@@ -16273,17 +16273,17 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:152*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
 					break
 				}
 				var n uint32
 				t3 := in[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:156*/ x := t3[i]
+					/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
 					t4 := x
-					/*line quern.dev/algo/internal/template/select.go:157*/ result0 := nonZero[T](t4)
+					/*line quern.dev/algo/internal/template/select.go:158*/ result0 := nonZero[T](t4)
 					if result0 {
-						/*line quern.dev/algo/internal/template/select.go:158*/ n++
+						/*line quern.dev/algo/internal/template/select.go:159*/ n++
 					}
 				}
 				row[threadX] = n
@@ -16298,17 +16298,17 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 		t2 := min((p+1)*part, len(in))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/select.go:152*/ if p+1 >= len(before) {
+			/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
 				break
 			}
 			var n uint32
 			t3 := in[t1:t2]
 			for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:156*/ x := t3[i]
+				/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
 				t4 := x
-				/*line quern.dev/algo/internal/template/select.go:157*/ result0 := nonZero[T](t4)
+				/*line quern.dev/algo/internal/template/select.go:158*/ result0 := nonZero[T](t4)
 				if result0 {
-					/*line quern.dev/algo/internal/template/select.go:158*/ n++
+					/*line quern.dev/algo/internal/template/select.go:159*/ n++
 				}
 			}
 			before[p+1] = n
@@ -16350,54 +16350,54 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:170*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:171*/ if p+1 >= len(before) {
 					break
 				}
-				/*line quern.dev/algo/internal/template/select.go:174:110000*/ n := int(row[threadX])
-				/*line quern.dev/algo/internal/template/select.go:175:110000*/ dropped := first - n
-				/*line quern.dev/algo/internal/template/select.go:176:110000*/ t3 := in[first:t2]
-				/*line quern.dev/algo/internal/template/select.go:177:110000*/ for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:176:110000*/ x := t3[i]
-					/*line quern.dev/algo/internal/template/select.go:177:110000*/ t4 := x
-					/*line quern.dev/algo/internal/template/select.go:177:110000*/ result0 := nonZero[T](t4)
-					/*line quern.dev/algo/internal/template/select.go:178:110000*/ if result0 {
-						/*line quern.dev/algo/internal/template/select.go:178:110000*/ kept[n] = x
-						/*line quern.dev/algo/internal/template/select.go:179:110000*/ n++
-//line quern.dev/algo/internal/template/select.go:180:110000
+				/*line quern.dev/algo/internal/template/select.go:175:110000*/ n := int(row[threadX])
+				/*line quern.dev/algo/internal/template/select.go:176:110000*/ dropped := first - n
+				/*line quern.dev/algo/internal/template/select.go:177:110000*/ t3 := in[first:t2]
+				/*line quern.dev/algo/internal/template/select.go:178:110000*/ for i := 0; i < len(t3); i++ {
+					/*line quern.dev/algo/internal/template/select.go:177:110000*/ x := t3[i]
+					/*line quern.dev/algo/internal/template/select.go:178:110000*/ t4 := x
+					/*line quern.dev/algo/internal/template/select.go:178:110000*/ result0 := nonZero[T](t4)
+					/*line quern.dev/algo/internal/template/select.go:179:110000*/ if result0 {
+						/*line quern.dev/algo/internal/template/select.go:179:110000*/ kept[n] = x
+						/*line quern.dev/algo/internal/template/select.go:180:110000*/ n++
+//line quern.dev/algo/internal/template/select.go:181:110000
 					} else if rejects {
-						/*line quern.dev/algo/internal/template/select.go:181:110000*/ rejected[dropped] = x
-						/*line quern.dev/algo/internal/template/select.go:182:110000*/ dropped++ /*line quern_gen.go:16369:1*/
+						/*line quern.dev/algo/internal/template/select.go:182:110000*/ rejected[dropped] = x
+						/*line quern.dev/algo/internal/template/select.go:183:110000*/ dropped++ /*line quern_gen.go:16369:1*/
 					}
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:187:110000*/ return /*line quern_gen.go:16374:1*/
+		/*line quern.dev/algo/internal/template/select.go:188:110000*/ return /*line quern_gen.go:16374:1*/
 	}
-	/*line quern.dev/algo/internal/template/select.go:189:110000*/ for threadX := range width {
-		/*line quern.dev/algo/internal/template/select.go:190:110000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/select.go:191:110000*/ p := base + threadX
-		/*line quern.dev/algo/internal/template/select.go:192:110000*/ first := min(p*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:193:110000*/ t2 := min((p+1)*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:194:110000*/ switch {
-//line quern.dev/algo/internal/template/select.go:195:110000
+	/*line quern.dev/algo/internal/template/select.go:190:110000*/ for threadX := range width {
+		/*line quern.dev/algo/internal/template/select.go:191:110000*/ r.ThreadIdx.X = threadX
+		/*line quern.dev/algo/internal/template/select.go:192:110000*/ p := base + threadX
+		/*line quern.dev/algo/internal/template/select.go:193:110000*/ first := min(p*part, len(in))
+		/*line quern.dev/algo/internal/template/select.go:194:110000*/ t2 := min((p+1)*part, len(in))
+		/*line quern.dev/algo/internal/template/select.go:195:110000*/ switch {
+//line quern.dev/algo/internal/template/select.go:196:110000
 		default:
-			/*line quern.dev/algo/internal/template/select.go:170*/ if p+1 >= len(before) {
+			/*line quern.dev/algo/internal/template/select.go:171*/ if p+1 >= len(before) {
 				break
 			}
-			/*line quern.dev/algo/internal/template/select.go:174:110000*/ n := int(before[p])
-			/*line quern.dev/algo/internal/template/select.go:175:110000*/ dropped := first - n
-			/*line quern.dev/algo/internal/template/select.go:176:110000*/ t3 := in[first:t2]
-			/*line quern.dev/algo/internal/template/select.go:177:110000*/ for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:176:110000*/ x := t3[i]
-				/*line quern.dev/algo/internal/template/select.go:177:110000*/ t4 := x
-				/*line quern.dev/algo/internal/template/select.go:177:110000*/ result0 := nonZero[T](t4)
-				/*line quern.dev/algo/internal/template/select.go:178:110000*/ if result0 {
-					/*line quern.dev/algo/internal/template/select.go:178:110000*/ kept[n] = x
-					/*line quern.dev/algo/internal/template/select.go:179:110000*/ n++
-//line quern.dev/algo/internal/template/select.go:180:110000
+			/*line quern.dev/algo/internal/template/select.go:175:110000*/ n := int(before[p])
+			/*line quern.dev/algo/internal/template/select.go:176:110000*/ dropped := first - n
+			/*line quern.dev/algo/internal/template/select.go:177:110000*/ t3 := in[first:t2]
+			/*line quern.dev/algo/internal/template/select.go:178:110000*/ for i := 0; i < len(t3); i++ {
+				/*line quern.dev/algo/internal/template/select.go:177:110000*/ x := t3[i]
+				/*line quern.dev/algo/internal/template/select.go:178:110000*/ t4 := x
+				/*line quern.dev/algo/internal/template/select.go:178:110000*/ result0 := nonZero[T](t4)
+				/*line quern.dev/algo/internal/template/select.go:179:110000*/ if result0 {
+					/*line quern.dev/algo/internal/template/select.go:179:110000*/ kept[n] = x
+					/*line quern.dev/algo/internal/template/select.go:180:110000*/ n++
+//line quern.dev/algo/internal/template/select.go:181:110000
 				} else if rejects {
-					/*line quern.dev/algo/internal/template/select.go:181:110000*/ rejected[dropped] = x
-					/*line quern.dev/algo/internal/template/select.go:182:110000*/ dropped++ /*line quern_gen.go:16400:1*/
+					/*line quern.dev/algo/internal/template/select.go:182:110000*/ rejected[dropped] = x
+					/*line quern.dev/algo/internal/template/select.go:183:110000*/ dropped++ /*line quern_gen.go:16400:1*/
 				}
 			}
 		}
@@ -16436,44 +16436,44 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:192:110000*/ if p+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/select.go:193:110000*/ break /*line quern_gen.go:16440:1*/
+				/*line quern.dev/algo/internal/template/select.go:193:110000*/ if p+1 >= len(before) {
+					/*line quern.dev/algo/internal/template/select.go:194:110000*/ break /*line quern_gen.go:16440:1*/
 				}
-				/*line quern.dev/algo/internal/template/select.go:196:110000*/ n := int(row[threadX])
-				/*line quern.dev/algo/internal/template/select.go:197:110000*/ t3 := in[first:t2]
-				/*line quern.dev/algo/internal/template/select.go:198:110000*/ for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:197:110000*/ x := t3[i]
-					/*line quern.dev/algo/internal/template/select.go:198:110000*/ t4 := x
-					/*line quern.dev/algo/internal/template/select.go:198:110000*/ result0 := nonZero[T](t4)
-					/*line quern.dev/algo/internal/template/select.go:199:110000*/ if result0 {
-						/*line quern.dev/algo/internal/template/select.go:199:110000*/ index[n] = uint32(first + i)
-						/*line quern.dev/algo/internal/template/select.go:200:110000*/ n++ /*line quern_gen.go:16450:1*/
+				/*line quern.dev/algo/internal/template/select.go:197:110000*/ n := int(row[threadX])
+				/*line quern.dev/algo/internal/template/select.go:198:110000*/ t3 := in[first:t2]
+				/*line quern.dev/algo/internal/template/select.go:199:110000*/ for i := 0; i < len(t3); i++ {
+					/*line quern.dev/algo/internal/template/select.go:198:110000*/ x := t3[i]
+					/*line quern.dev/algo/internal/template/select.go:199:110000*/ t4 := x
+					/*line quern.dev/algo/internal/template/select.go:199:110000*/ result0 := nonZero[T](t4)
+					/*line quern.dev/algo/internal/template/select.go:200:110000*/ if result0 {
+						/*line quern.dev/algo/internal/template/select.go:200:110000*/ index[n] = uint32(first + i)
+						/*line quern.dev/algo/internal/template/select.go:201:110000*/ n++ /*line quern_gen.go:16450:1*/
 					}
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:205:110000*/ return /*line quern_gen.go:16455:1*/
+		/*line quern.dev/algo/internal/template/select.go:206:110000*/ return /*line quern_gen.go:16455:1*/
 	}
-	/*line quern.dev/algo/internal/template/select.go:207:110000*/ for threadX := range width {
-		/*line quern.dev/algo/internal/template/select.go:208:110000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/select.go:209:110000*/ p := base + threadX
-		/*line quern.dev/algo/internal/template/select.go:210:110000*/ first := min(p*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:211:110000*/ t2 := min((p+1)*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:212:110000*/ switch {
-//line quern.dev/algo/internal/template/select.go:213:110000
+	/*line quern.dev/algo/internal/template/select.go:208:110000*/ for threadX := range width {
+		/*line quern.dev/algo/internal/template/select.go:209:110000*/ r.ThreadIdx.X = threadX
+		/*line quern.dev/algo/internal/template/select.go:210:110000*/ p := base + threadX
+		/*line quern.dev/algo/internal/template/select.go:211:110000*/ first := min(p*part, len(in))
+		/*line quern.dev/algo/internal/template/select.go:212:110000*/ t2 := min((p+1)*part, len(in))
+		/*line quern.dev/algo/internal/template/select.go:213:110000*/ switch {
+//line quern.dev/algo/internal/template/select.go:214:110000
 		default:
-			/*line quern.dev/algo/internal/template/select.go:192:110000*/ if p+1 >= len(before) {
-				/*line quern.dev/algo/internal/template/select.go:193:110000*/ break /*line quern_gen.go:16466:1*/
+			/*line quern.dev/algo/internal/template/select.go:193:110000*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:194:110000*/ break /*line quern_gen.go:16466:1*/
 			}
-			/*line quern.dev/algo/internal/template/select.go:196:110000*/ n := int(before[p])
-			/*line quern.dev/algo/internal/template/select.go:197:110000*/ t3 := in[first:t2]
-			/*line quern.dev/algo/internal/template/select.go:198:110000*/ for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:197:110000*/ x := t3[i]
-				/*line quern.dev/algo/internal/template/select.go:198:110000*/ t4 := x
-				/*line quern.dev/algo/internal/template/select.go:198:110000*/ result0 := nonZero[T](t4)
-				/*line quern.dev/algo/internal/template/select.go:199:110000*/ if result0 {
-					/*line quern.dev/algo/internal/template/select.go:199:110000*/ index[n] = uint32(first + i)
-					/*line quern.dev/algo/internal/template/select.go:200:110000*/ n++ /*line quern_gen.go:16476:1*/
+			/*line quern.dev/algo/internal/template/select.go:197:110000*/ n := int(before[p])
+			/*line quern.dev/algo/internal/template/select.go:198:110000*/ t3 := in[first:t2]
+			/*line quern.dev/algo/internal/template/select.go:199:110000*/ for i := 0; i < len(t3); i++ {
+				/*line quern.dev/algo/internal/template/select.go:198:110000*/ x := t3[i]
+				/*line quern.dev/algo/internal/template/select.go:199:110000*/ t4 := x
+				/*line quern.dev/algo/internal/template/select.go:199:110000*/ result0 := nonZero[T](t4)
+				/*line quern.dev/algo/internal/template/select.go:200:110000*/ if result0 {
+					/*line quern.dev/algo/internal/template/select.go:200:110000*/ index[n] = uint32(first + i)
+					/*line quern.dev/algo/internal/template/select.go:201:110000*/ n++ /*line quern_gen.go:16476:1*/
 				}
 			}
 		}

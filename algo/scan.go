@@ -44,7 +44,8 @@ func (c *Combine[T]) scan(name string, s *gpu.Stream, exclusive, start bool, fir
 }
 
 func (c *Combine[T]) scanTiles(s *gpu.Stream, tmp *gpu.Scratch, exclusive, start bool, first T, dst, src *gpu.Buffer[T]) error {
-	tiles := (src.Len() + template.Tile - 1) / template.Tile
+	tile := template.ScanTile(sizeOf[T]())
+	tiles := (src.Len() + tile - 1) / tile
 	status := takeStatus(tmp, tiles, sizeOf[T]())
 	if run, err := tmp.Ready(); !run || tiles == 0 {
 		return err

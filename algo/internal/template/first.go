@@ -15,10 +15,10 @@ func addSides(a, b sides) sides { return sides{a.Below + b.Below, a.Equal + b.Eq
 //quern:unchecked
 func KeepFirst[T any](t kernel.Thread, compare func(x T) int32, equals uint32, in, kept []T, index []uint32, status []uint64) {
 	tile := nextTile(t, status)
-	v := loadTile(t, tile, in)
+	v := loadTile(t, tile, rows, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
 	var below, equal [rows]uint32
-	var sum [rows]sides
+	var sum [wideRows]sides
 	for r := range rows {
 		for k := range Vector {
 			if base+r*Threads*Vector+k < len(in) {
@@ -34,7 +34,7 @@ func KeepFirst[T any](t kernel.Thread, compare func(x T) int32, equals uint32, i
 			}
 		}
 	}
-	before := prefixes(t, addSides, tile, true, sides{}, status, sum)
+	before := prefixes(t, addSides, tile, true, sides{}, status, rows, sum)
 	for r := range rows {
 		so := before[r]
 		for k := range Vector {

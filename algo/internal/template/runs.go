@@ -31,10 +31,10 @@ func joinRuns(a, b runs) runs {
 func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, lengths []int, heads []uint8, count []int, status []uint64) {
 	outside := kernel.Shared[[2]runs](t) // the runs before the tile, and up to its end
 	tile := nextTile(t, status)
-	v := loadTile(t, tile, in)
+	v := loadTile(t, tile, rows, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
 	var mask [rows]uint32
-	var sum [rows]runs
+	var sum [wideRows]runs
 	for r := range rows {
 		at := base + r*Threads*Vector
 		prior := kernel.ShuffleUp(t, v[r][Vector-1], 1)
@@ -49,7 +49,7 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 		}
 		sum[r] = runs{uint32(bits.OnesCount32(mask[r])), uint32(at + bits.Len32(mask[r]) - 1)}
 	}
-	before := prefixes(t, joinRuns, tile, true, runs{}, status, sum)
+	before := prefixes(t, joinRuns, tile, true, runs{}, status, rows, sum)
 	if t.ThreadIdx.X == 0 {
 		outside[0] = before[0]
 	}
@@ -235,11 +235,11 @@ func joinTallies[T any](combine func(a, b T) T) func(a, b tally[T]) tally[T] {
 //quern:unchecked
 func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive bool, first T, heads []uint8, in, out []T, status []uint64) {
 	tile := nextTile(t, status)
-	x := loadTile(t, tile, in)
+	x := loadTile(t, tile, rows, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
 	join := joinTallies(combine)
 	var mask [rows]uint32 // where runs begin, with the element after the vector
-	var sum [rows]tally[T]
+	var sum [wideRows]tally[T]
 	for r := range rows {
 		at := base + r*Threads*Vector
 		if (tile+1)*Tile < len(heads) {
@@ -260,7 +260,7 @@ func ScanRuns[T any](t kernel.Thread, combine func(a, b T) T, reduce, exclusive 
 			sum[r] = join(sum[r], tally[T]{mask[r] >> k & 1, x[r][k]})
 		}
 	}
-	before := prefixes(t, join, tile, true, tally[T]{0, first}, status, sum)
+	before := prefixes(t, join, tile, true, tally[T]{0, first}, status, rows, sum)
 	for r := range rows {
 		at := base + r*Threads*Vector
 		so := before[r]

@@ -8,15 +8,32 @@ import (
 )
 
 // Each thread of a scan has several vectors of a tile, one per row of the tile, so that
-// neighbouring threads access neighbouring memory.
+// neighbouring threads access neighbouring memory. A wide tile has twice the rows: the more bytes
+// a block moves, the less it matters that it waits for others.
 const (
-	rows = 4
+	rows     = 4
+	wideRows = 2 * rows
 
 	// Tile is the number of elements that a block scans at a time.
 	Tile = rows * Threads * Vector
 )
 
+// ScanTile returns the number of elements of a tile of [ScanTiles], for elements of size bytes.
+func ScanTile(size int) int {
+	if size > 4 {
+		return Tile
+	}
+	return 2 * Tile
+}
+
 const totals = rows * warps // of warps, in a tile: as many as a warp has lanes
+
+// A block waits for some cycles before it looks at the sums of earlier tiles, unless there are only
+// few of them: whoever looks too early delays those who write them.
+const (
+	lookBackDelay = 1500
+	crowd         = 1024 // tiles
+)
 
 // Tags of the sum of a tile, in the words of status that belong to it. Until a tile has one, these
 // are zero.
@@ -48,16 +65,16 @@ func nextTile(t kernel.Thread, status []uint64) int {
 	return int(*tile)
 }
 
-// prefixes returns the sums of everything before each of the thread's vectors, given the sums
-// of the vectors. There is nothing before the first vector of the first tile, unless start is
-// set: then first comes before it. status is zero at first.
+// prefixes returns the sums of everything before each of the thread's n vectors, given the sums
+// of the vectors, of a tile or a wide one. There is nothing before the first vector of the first
+// tile, unless start is set: then first comes before it. status is zero at first.
 //
 //quern:unchecked
-func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint64, sum [rows]T) (before [rows]T) {
-	prior := kernel.Shared[T](t)         // to the tile
-	above := kernel.Shared[[totals]T](t) // of warps, then of those before
+func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bool, first T, status []uint64, n int, sum [wideRows]T) (before [wideRows]T) {
+	prior := kernel.Shared[T](t)             // to the tile
+	above := kernel.Shared[[2 * totals]T](t) // of warps, then of those before
 	lane, warp := t.Lane(), t.Warp()
-	for r := range rows {
+	for r := range n {
 		sum[r] = scanWarp(t, combine, sum[r])
 		if lane == warpSize-1 {
 			above[r*warps+warp] = sum[r]
@@ -65,30 +82,44 @@ func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bo
 	}
 	t.Sync()
 	if warp == 0 {
-		all := scanWarp(t, combine, above[lane])
+		wide := n > rows // two sums per lane
+		at := lane
+		if wide {
+			at = 2 * lane
+		}
+		left := above[at]
+		own := left
+		if wide {
+			own = combine(left, above[at+1])
+		}
+		all := scanWarp(t, combine, own)
 		total := kernel.Shuffle(t, all, warpSize-1)
 		if tile == 0 && start {
 			total = combine(first, total)
 		}
-		before := first
+		outside := first
 		if tile > 0 {
 			if lane == 0 {
 				kernel.PutWords(status, statusOf[T](tile), aggregate, &total)
 			}
-			before = lookBack(t, combine, tile, status)
-			total = combine(before, total)
+			outside = lookBack(t, combine, tile, status)
+			total = combine(outside, total)
 		}
 		if lane == 0 {
 			kernel.PutWords(status, statusOf[T](tile), inclusive, &total)
-			*prior = before
+			*prior = outside
 		}
 		earlier := kernel.ShuffleUp(t, all, 1)
 		if lane > 0 {
-			above[lane] = earlier
+			above[at] = earlier
+			left = combine(earlier, left)
+		}
+		if wide {
+			above[at+1] = left
 		}
 	}
 	t.Sync()
-	for r := range rows {
+	for r := range n {
 		v := kernel.ShuffleUp(t, sum[r], 1)
 		at := r*warps + warp
 		switch {
@@ -113,6 +144,10 @@ func prefixes[T any](t kernel.Thread, combine func(a, b T) T, tile int, start bo
 //quern:unchecked
 func lookBack[T any](t kernel.Thread, combine func(a, b T) T, tile int, status []uint64) T {
 	lane := t.Lane()
+	if tile > crowd {
+		for begin := kernel.Clock(); kernel.Clock()-begin < lookBackDelay; {
+		}
+	}
 	var sum T
 	for last, more := tile-1, true; more; last -= warpSize {
 		at := statusOf[T](max(last-lane, 0)) // tile 0 ends the search
@@ -157,19 +192,20 @@ func scanWarp[T any](t kernel.Thread, combine func(a, b T) T, v T) T {
 	return v
 }
 
-// loadTile loads the thread's vectors of a tile. Beyond the end they have copies of the last
-// element.
+// loadTile loads the thread's n vectors of a tile, or of a wide one. Beyond the end they have
+// copies of the last element.
 //
 //quern:unchecked
-func loadTile[T any](t kernel.Thread, tile int, in []T) (v [rows][Vector]T) {
-	first := tile*(Tile/Vector) + t.ThreadIdx.X
-	if (tile+1)*Tile <= len(in) {
-		for r := range rows {
+func loadTile[T any](t kernel.Thread, tile, n int, in []T) (v [wideRows][Vector]T) {
+	size := n * Threads * Vector
+	first := tile*(size/Vector) + t.ThreadIdx.X
+	if (tile+1)*size <= len(in) {
+		for r := range n {
 			v[r] = loadVector(in, first+r*Threads)
 		}
 		return v
 	}
-	for r := range rows {
+	for r := range n {
 		for k := range Vector {
 			v[r][k] = in[min(Vector*(first+r*Threads)+k, len(in)-1)]
 		}
@@ -184,18 +220,20 @@ func loadTile[T any](t kernel.Thread, tile int, in []T) (v [rows][Vector]T) {
 //quern:template Combine block=256 only=gpu
 //quern:unchecked
 func ScanTiles[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start bool, first T, in, out []T, status []uint64) {
+	n := ScanTile(int(unsafe.Sizeof(first))) / (Threads * Vector)
 	tile := nextTile(t, status)
-	v := loadTile(t, tile, in)
-	var sum [rows]T
-	for r := range rows {
+	v := loadTile(t, tile, n, in)
+	var sum [wideRows]T
+	for r := range n {
 		sum[r] = v[r][0]
 		for k := 1; k < Vector; k++ {
 			sum[r] = combine(sum[r], v[r][k])
 		}
 	}
-	before := prefixes(t, combine, tile, start, first, status, sum)
-	vector := tile*(Tile/Vector) + t.ThreadIdx.X
-	for r := range rows {
+	before := prefixes(t, combine, tile, start, first, status, n, sum)
+	size := n * Threads * Vector
+	vector := tile*(size/Vector) + t.ThreadIdx.X
+	for r := range n {
 		w := v[r]
 		if tile > 0 || t.ThreadIdx.X > 0 || r > 0 || start {
 			w[0] = combine(before[r], w[0])
@@ -206,13 +244,13 @@ func ScanTiles[T any](t kernel.Thread, combine func(a, b T) T, exclusive, start 
 		if exclusive {
 			w = [Vector]T{before[r], w[0], w[1], w[2]}
 		}
-		if (tile+1)*Tile <= len(out) {
+		if (tile+1)*size <= len(out) {
 			storeVector(out, vector+r*Threads, w)
-		} else {
-			for k := range Vector {
-				if at := Vector*(vector+r*Threads) + k; at < len(out) {
-					out[at] = w[k]
-				}
+			continue
+		}
+		for k := range Vector {
+			if at := Vector*(vector+r*Threads) + k; at < len(out) {
+				out[at] = w[k]
 			}
 		}
 	}

@@ -36,9 +36,10 @@ func staged[T any]() bool {
 func selectTile[T, U any](t kernel.Thread, keep func(i int, x T) bool, value func(i int, x T) U, rejects bool, in []T, kept, rejected []U, count []int, status []uint64) {
 	ends := kernel.Shared[[2]uint32](t) // how many elements are selected before the tile, and up to it
 	tile := nextTile(t, status)
-	v := loadTile(t, tile, in)
+	v := loadTile(t, tile, rows, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
-	var mask, sum [rows]uint32
+	var mask [rows]uint32
+	var sum [wideRows]uint32
 	for r := range rows {
 		for k := range Vector {
 			if i := base + r*Threads*Vector + k; i < len(in) && keep(i, v[r][k]) {
@@ -47,7 +48,7 @@ func selectTile[T, U any](t kernel.Thread, keep func(i int, x T) bool, value fun
 		}
 		sum[r] = uint32(bits.OnesCount32(mask[r]))
 	}
-	before := prefixes(t, addCounts, tile, true, 0, status, sum)
+	before := prefixes(t, addCounts, tile, true, 0, status, rows, sum)
 	if t.ThreadIdx.X == 0 {
 		ends[0] = before[0]
 	}
