@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "f66ccc701541d7eb95bb4299852f568f04fd02101b430a5792c716764b3aa542",
+	Sum:     "a1c232b90bcbd28363f26317f58aff47caa9330d253931a5bd7101248944013a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -9320,84 +9320,84 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:231:170000*/ if at+size <= len(in) && p+4 < len(before) {
-				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:232:170000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:235:170000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:236:170000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:233:170000*/ t16 := d[0]
-				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ sa := t13
-				/*line quern.dev/algo/internal/template/scan.go:235:170000*/ sb := t14
-				/*line quern.dev/algo/internal/template/scan.go:236:170000*/ sc := t15
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:234:170000*/ for i := 1; i < part; i++ {
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t17 := sa
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t18 := a[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result0 := longer(t17, t18)
-					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t20 := result0
-					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ t21 := sb
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t22 := b[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result02 := longer(t21, t22)
-					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t24 := result02
-					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ t25 := sc
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t26 := c[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result03 := longer(t25, t26)
-					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t28 := result03
-					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ t29 := sd
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ t30 := d[i]
-					/*line quern.dev/algo/internal/template/scan.go:235:170000*/ result04 := longer(t29, t30)
-					/*line quern.dev/algo/internal/template/scan.go:236:170000*/ t32 := result04
-					/*line quern.dev/algo/internal/template/scan.go:237:170000*/ sa = t20
-					/*line quern.dev/algo/internal/template/scan.go:238:170000*/ sb = t24
-					/*line quern.dev/algo/internal/template/scan.go:239:170000*/ sc = t28
-					/*line quern.dev/algo/internal/template/scan.go:240:170000*/ sd = t32 /*line quern_gen.go:9365:1*/
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
+				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				sa := t13
+				sb := t14
+				sc := t15
+				sd := t16
+				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+					t17 := sa
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t18 := a[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result0 := longer(t17, t18)
+					t20 := result0
+					t21 := sb
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t22 := b[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result02 := longer(t21, t22)
+					t24 := result02
+					t25 := sc
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t26 := c[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result03 := longer(t25, t26)
+					t28 := result03
+					t29 := sd
+					/*line quern.dev/algo/internal/template/scan.go:273*/ t30 := d[i]
+					/*line quern.dev/algo/internal/template/scan.go:273*/ result04 := longer(t29, t30)
+					t32 := result04
+					sa = t20
+					sb = t24
+					sc = t28
+					sd = t32
 				}
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t34]
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t36]
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t38]
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ _ = before[t40]
-				/*line quern.dev/algo/internal/template/scan.go:238:170000*/ t41 := sa
-				/*line quern.dev/algo/internal/template/scan.go:239:170000*/ t42 := sb
-				/*line quern.dev/algo/internal/template/scan.go:240:170000*/ t43 := sc
-				/*line quern.dev/algo/internal/template/scan.go:241:170000*/ t44 := sd
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t34] = t41
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t36] = t42
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t38] = t43
-				/*line quern.dev/algo/internal/template/scan.go:237:170000*/ before[t40] = t44
-				/*line quern.dev/algo/internal/template/scan.go:238:170000*/ break /*line quern_gen.go:9379:1*/
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t34]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t36]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t38]
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t40]
+				t41 := sa
+				t42 := sb
+				t43 := sc
+				t44 := sd
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t34] = t41
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t36] = t42
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t38] = t43
+				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t40] = t44
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:240:170000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:241:170000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:240:170000*/ r.Halt() /*line quern_gen.go:9383:1*/
+			for k := 0; k < 4; k++ {
+				if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:241:170000*/ at2 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:242:170000*/ if at2 >= len(in) || p+k+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:243:170000*/ break block /*line quern_gen.go:9387:1*/
+				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:245:170000*/ last := min(at2+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:246:170000*/ sum := in[at2]
-				/*line quern.dev/algo/internal/template/scan.go:247:170000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t45 := sum
-					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ t46 := in[i2]
-					/*line quern.dev/algo/internal/template/scan.go:248:170000*/ result05 := longer(t45, t46)
-					/*line quern.dev/algo/internal/template/scan.go:249:170000*/ sum = result05 /*line quern_gen.go:9395:1*/
+				last := min(at2+part, len(in))
+				sum := in[at2]
+				for i2 := at2 + 1; i2 < last; i2++ {
+					t45 := sum
+					/*line quern.dev/algo/internal/template/scan.go:286*/ t46 := in[i2]
+					/*line quern.dev/algo/internal/template/scan.go:286*/ result05 := longer(t45, t46)
+					sum = result05
 				}
-				/*line quern.dev/algo/internal/template/scan.go:250:170000*/ before[p+k+1] = sum /*line quern_gen.go:9397:1*/
+				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:9400:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
@@ -9425,26 +9425,26 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:259*/ if base+threadX > 0 || len(before) < 2 {
-				break
+			/*line quern.dev/algo/internal/template/scan.go:297:170000*/ if base+threadX > 0 || len(before) < 2 {
+				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ break /*line quern_gen.go:9429:1*/
 			}
-			sum := before[1]
-			if start {
-				before[0] = first
-				t2 := sum
-				/*line quern.dev/algo/internal/template/scan.go:265*/ result0 := longer(first, t2)
-				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:266*/ before[1] = sum
+			/*line quern.dev/algo/internal/template/scan.go:300:170000*/ sum := before[1]
+			/*line quern.dev/algo/internal/template/scan.go:301:170000*/ if start {
+				/*line quern.dev/algo/internal/template/scan.go:302:170000*/ before[0] = first
+				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ t2 := sum
+				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ result0 := longer(first, t2)
+				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ sum = result0
+				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ before[1] = sum /*line quern_gen.go:9437:1*/
 			}
-			for i := 2; i < len(before); i++ {
-				t4 := sum
-				/*line quern.dev/algo/internal/template/scan.go:269*/ t5 := before[i]
-				/*line quern.dev/algo/internal/template/scan.go:269*/ result02 := longer(t4, t5)
-				sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:270*/ before[i] = sum
+			/*line quern.dev/algo/internal/template/scan.go:306:170000*/ for i := 2; i < len(before); i++ {
+				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ t4 := sum
+				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ t5 := before[i]
+				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ result02 := longer(t4, t5)
+				/*line quern.dev/algo/internal/template/scan.go:308:170000*/ sum = result02
+				/*line quern.dev/algo/internal/template/scan.go:308:170000*/ before[i] = sum /*line quern_gen.go:9444:1*/
 			}
 		}
-	} /*line quern_gen.go:9447:1*/
+	}
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
@@ -9485,164 +9485,164 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:279*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
-				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t6 := in[t4:t5]
-				t7 := at + size2
-				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t9 := in[t7:t8]
-				t10 := at + size3
-				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:280*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t15 := out[at:t14]
-				t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t18 := out[t16:t17]
-				t19 := at + size2
-				t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t21 := out[t19:t20]
-				t22 := at + size3
-				t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:281*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:282*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:283*/ if exclusive {
-					for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:285*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34 := u
-						t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:286*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:286*/ t40[t41] = t45
-						t46 := sa
-						t47 := ea
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result0 := longer(t46, t47)
-						t49 := result0
-						t50 := sb
-						t51 := eb
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result02 := longer(t50, t51)
-						t53 := result02
-						t54 := sc
-						t55 := ec
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result03 := longer(t54, t55)
-						t57 := result03
-						t58 := sd
-						t59 := ed
-						/*line quern.dev/algo/internal/template/scan.go:287*/ result04 := longer(t58, t59)
-						t61 := result04
-						sa = t49
-						sb = t53
-						sc = t57
-						sd = t61
+			/*line quern.dev/algo/internal/template/scan.go:317:170000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t3 := in[at:t2]
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t5 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t6 := in[t4:t5]
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t7 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t8 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t9 := in[t7:t8]
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t10 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t11 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t12 := in[t10:t11]
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ a := t3
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ b := t6
+				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ c := t9
+				/*line quern.dev/algo/internal/template/scan.go:322:170000*/ d := t12
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t15 := out[at:t14]
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t17 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t18 := out[t16:t17]
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t19 := at + size2
+				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ t20 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t21 := out[t19:t20]
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t22 := at + size3
+				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ t23 := at + size
+				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t24 := out[t22:t23]
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ u := t15
+				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ v := t18
+				/*line quern.dev/algo/internal/template/scan.go:322:170000*/ w := t21
+				/*line quern.dev/algo/internal/template/scan.go:323:170000*/ x := t24
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t25 := before[p]
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t26 := before[p+1]
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t27 := before[p+2]
+				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t28 := before[p+3]
+				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ sa := t25
+				/*line quern.dev/algo/internal/template/scan.go:322:170000*/ sb := t26
+				/*line quern.dev/algo/internal/template/scan.go:323:170000*/ sc := t27
+				/*line quern.dev/algo/internal/template/scan.go:324:170000*/ sd := t28
+				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ if exclusive {
+					/*line quern.dev/algo/internal/template/scan.go:322:170000*/ for i := 0; i < part; i++ {
+						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t30 := a[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t31 := b[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t32 := c[i]
+						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t33 := d[i]
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ ea := t30
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ eb := t31
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ ec := t32
+						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ ed := t33
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t34 := u
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t35 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t34[t35]
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t36 := v
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t37 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t36[t37]
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t38 := w
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t39 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t38[t39]
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t40 := x
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t41 := i
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t40[t41]
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t42 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t43 := sb
+						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t44 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t45 := sd
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t34[t35] = t42
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t36[t37] = t43
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t38[t39] = t44
+						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t40[t41] = t45
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t46 := sa
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t47 := ea
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result0 := longer(t46, t47)
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t49 := result0
+						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t50 := sb
+						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t51 := eb
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result02 := longer(t50, t51)
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t53 := result02
+						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t54 := sc
+						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t55 := ec
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result03 := longer(t54, t55)
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t57 := result03
+						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t58 := sd
+						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t59 := ed
+						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result04 := longer(t58, t59)
+						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t61 := result04
+						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ sa = t49
+						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ sb = t53
+						/*line quern.dev/algo/internal/template/scan.go:329:170000*/ sc = t57
+						/*line quern.dev/algo/internal/template/scan.go:330:170000*/ sd = t61 /*line quern_gen.go:9572:1*/
 					}
-					break /*line quern_gen.go:9574:1*/
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ break /*line quern_gen.go:9574:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:291*/ for i2 := 0; i2 < part; i2++ {
-					t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t64 := a[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result05 := longer(t63, t64)
-					t66 := result05
-					t67 := sb
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t68 := b[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result06 := longer(t67, t68)
-					t70 := result06
-					t71 := sc
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t72 := c[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result07 := longer(t71, t72)
-					t74 := result07
-					t75 := sd
-					/*line quern.dev/algo/internal/template/scan.go:292*/ t76 := d[i2]
-					/*line quern.dev/algo/internal/template/scan.go:292*/ result08 := longer(t75, t76)
-					t78 := result08
-					sa = t66
-					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ sb = t70
-					/*line quern.dev/algo/internal/template/scan.go:296:170000*/ sc = t74
-					/*line quern.dev/algo/internal/template/scan.go:297:170000*/ sd = t78
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t79 := u
-					t80 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t79[t80]
-					t81 := v
-					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t82 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t81[t82]
-					t83 := w
-					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t84 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t83[t84]
-					t85 := x
-					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t86 := i2
-					/*line quern.dev/algo/internal/template/scan.go:293*/ _ = t85[t86]
-					t87 := sa
-					/*line quern.dev/algo/internal/template/scan.go:295:170000*/ t88 := sb
-					/*line quern.dev/algo/internal/template/scan.go:296:170000*/ t89 := sc
-					/*line quern.dev/algo/internal/template/scan.go:297:170000*/ t90 := sd
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t79[t80] = t87
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t81[t82] = t88
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:293*/ t85[t86] = t90
+				/*line quern.dev/algo/internal/template/scan.go:329:170000*/ for i2 := 0; i2 < part; i2++ {
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t63 := sa
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t64 := a[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result05 := longer(t63, t64)
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t66 := result05
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t67 := sb
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t68 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result06 := longer(t67, t68)
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t70 := result06
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t71 := sc
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t72 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result07 := longer(t71, t72)
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t74 := result07
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t75 := sd
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t76 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result08 := longer(t75, t76)
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t78 := result08
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ sa = t66
+					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ sb = t70
+					/*line quern.dev/algo/internal/template/scan.go:334:170000*/ sc = t74
+					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ sd = t78
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t79 := u
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t80 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t79[t80]
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t81 := v
+					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t82 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t81[t82]
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t83 := w
+					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t84 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t83[t84]
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t85 := x
+					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t86 := i2
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t85[t86]
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t87 := sa
+					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t88 := sb
+					/*line quern.dev/algo/internal/template/scan.go:334:170000*/ t89 := sc
+					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ t90 := sd
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t79[t80] = t87
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t81[t82] = t88
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t83[t84] = t89
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t85[t86] = t90 /*line quern_gen.go:9616:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:295:170000*/ break /*line quern_gen.go:9618:1*/
+				/*line quern.dev/algo/internal/template/scan.go:333:170000*/ break /*line quern_gen.go:9618:1*/
 			}
-			/*line quern.dev/algo/internal/template/scan.go:297:170000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:297:170000*/ r.Halt() /*line quern_gen.go:9622:1*/
+			/*line quern.dev/algo/internal/template/scan.go:335:170000*/ for k := 0; k < 4; k++ {
+				/*line quern.dev/algo/internal/template/scan.go:336:170000*/ if r.Halted() {
+					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ r.Halt() /*line quern_gen.go:9622:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:299:170000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:300:170000*/ break block /*line quern_gen.go:9626:1*/
+				/*line quern.dev/algo/internal/template/scan.go:336:170000*/ i3 := (p + k) * part
+				/*line quern.dev/algo/internal/template/scan.go:337:170000*/ if i3 >= len(in) || p+k >= len(before) {
+					/*line quern.dev/algo/internal/template/scan.go:338:170000*/ break block /*line quern_gen.go:9626:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:302:170000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:305:170000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:306:170000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:307:170000*/ i3++ /*line quern_gen.go:9633:1*/
+				/*line quern.dev/algo/internal/template/scan.go:340:170000*/ last := min(i3+part, len(in))
+				/*line quern.dev/algo/internal/template/scan.go:341:170000*/ sum := before[p+k]
+				/*line quern.dev/algo/internal/template/scan.go:342:170000*/ if p+k == 0 && !start {
+					/*line quern.dev/algo/internal/template/scan.go:343:170000*/ sum = in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:344:170000*/ out[i3] = sum
+					/*line quern.dev/algo/internal/template/scan.go:345:170000*/ i3++ /*line quern_gen.go:9633:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:309:170000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:310:170000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:311:170000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:312:170000*/ out[i3] = sum /*line quern_gen.go:9638:1*/
+				/*line quern.dev/algo/internal/template/scan.go:347:170000*/ for ; i3 < last; i3++ {
+					/*line quern.dev/algo/internal/template/scan.go:348:170000*/ v2 := in[i3]
+					/*line quern.dev/algo/internal/template/scan.go:349:170000*/ if exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:350:170000*/ out[i3] = sum /*line quern_gen.go:9638:1*/
 					}
-					/*line quern.dev/algo/internal/template/scan.go:314:170000*/ t91 := sum
-					/*line quern.dev/algo/internal/template/scan.go:315:170000*/ t92 := v2
-					/*line quern.dev/algo/internal/template/scan.go:314:170000*/ result09 := longer(t91, t92)
-					/*line quern.dev/algo/internal/template/scan.go:315:170000*/ sum = result09
-					/*line quern.dev/algo/internal/template/scan.go:315:170000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:316:170000*/ out[i3] = sum /*line quern_gen.go:9645:1*/
+					/*line quern.dev/algo/internal/template/scan.go:352:170000*/ t91 := sum
+					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ t92 := v2
+					/*line quern.dev/algo/internal/template/scan.go:352:170000*/ result09 := longer(t91, t92)
+					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ sum = result09
+					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ if !exclusive {
+						/*line quern.dev/algo/internal/template/scan.go:354:170000*/ out[i3] = sum /*line quern_gen.go:9645:1*/
 					}
 				}
 			}
@@ -9680,7 +9680,7 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:359*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
 			at := plane*n*inner + line - plane*inner
 			if at >= len(in) || plane*n*inner >= len(in) {
 				break
@@ -9695,17 +9695,17 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 			}
 			for ; i < n; i++ {
 				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:372*/ r.Halt()
+					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:373*/ v := in[at]
+				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
 				if exclusive {
 					out[at] = sum
 				}
 				t1 := sum
 				t2 := v
-				/*line quern.dev/algo/internal/template/scan.go:377*/ result0 := longer(t1, t2)
+				/*line quern.dev/algo/internal/template/scan.go:415*/ result0 := longer(t1, t2)
 				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:378*/ if !exclusive {
+				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
 					out[at] = sum
 				}
 				at += inner
