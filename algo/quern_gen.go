@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "9dc2a3b1c98dbc51299cd0c14331796b669cb2be4d82b33f7815d068f9752091",
+	Sum:     "c2a1f6cc4f735309c315df3de06e2604eb913792873d23feb411ea00dfd0f4fa",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "40075f13f915320f380b5b5d39e5eda766aedd7de434a7dbace86e08f6c174d8",
+	Sum:     "8d669ac58be43f068f738b5aa136f263f8244b8c66d7d4a02063f6afc58ec8a9",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/heat",
 	Archive: &quern_gen_zip,
-	Sum:     "b08de5f455d414c7d3695708edb92e6846121d08b4fd97b6ecc5dc0906bf0bf6",
+	Sum:     "df974a6403b58230be3d1096dcd6f62403b60edc43e7a0a374516849e6da29dd",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

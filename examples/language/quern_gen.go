@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "a1c232b90bcbd28363f26317f58aff47caa9330d253931a5bd7101248944013a",
+	Sum:     "d436845333fcd52af1556669a437b11606a1c42bacfc977bc4f954b878bb7587",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

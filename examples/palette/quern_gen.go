@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/palette",
 	Archive: &quern_gen_zip,
-	Sum:     "ce3d1ed797e60d66d91a63365ed976e2c0f9be6777b1d4f8a11193a2f32e4379",
+	Sum:     "bcf44f3088a7f5484c0669f5b3f5d5144bc4eaa6403f7cf45644ec1fdb2e4666",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

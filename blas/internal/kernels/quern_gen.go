@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "48b41d544f00a91e974abdead8d809bbe84d540e0406b4e165864f37eca3c219",
+	Sum:     "b30681984a1dfd2547a391e4d167544abf7bca0445917fa88a94e532b0684c11",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

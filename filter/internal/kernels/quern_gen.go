@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "f61d25f90587a1c74758e84a782740f00676ed3a41e3ed606c56935409d68fa6",
+	Sum:     "e2d14361ce2c14c1d847c121dd7a16cdf1f89373f882a16cd68faa0776461a50",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

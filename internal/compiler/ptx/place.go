@@ -230,7 +230,7 @@ func (g *generator) scaled(a address, x operand, signed bool, size int64) addres
 		} else {
 			g.emit("mad.lo.u32", sum, x, factor, base)
 		}
-	case x.class == b32Class && size <= math.MaxInt32:
+	case x.class == b32Class && 1 < size && size <= math.MaxInt32:
 		g.addProduct(sum, base, x, factor, signed)
 	default:
 		if x.class == b32Class {
