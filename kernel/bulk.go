@@ -52,8 +52,8 @@ func MapTiles[T any](t Thread, m *TileMap, a []T, rows, columns, stride, tileRow
 // column on. What is outside the matrix becomes zero. Line i of a row of the tile is at
 // [TileLine], and so [GroupMMA] can multiply it. The map and the matrix are those of a
 // call of [MapTiles] by the block, and len(dst) is 8*tileRows. dst begins at a multiple of
-// 64 lines of a shared variable. The rules for calls,
-// barriers and the use of dst are those of [BulkCopy].
+// 64 lines of a shared variable. The rules for calls, barriers and the use of dst are
+// those of [BulkCopy].
 //
 // GPUs of compute capability 9.0 have an engine for this. It copies if a, its rows and the
 // column are at multiples of 16 bytes. Otherwise the threads share the copy, which is slow.
