@@ -122,12 +122,16 @@ func operations(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 	out, index := gputest.Alloc[float32](t, d, 1), gputest.Alloc[int](t, d, 1)
 	a, b, c := General[float32]{n, n, n, x}, General[float32]{n, n, n, y}, General[float32]{n, n, n, z}
 	h := General[kernel.BFloat16]{n, n, n, half}.Batch()
+	quarter := General[kernel.Float8E4M3]{n, n, n, gputest.Upload(t, d, make([]kernel.Float8E4M3, n*n))}.Batch()
 	v, w := Vector[float32]{n * n, 1, x}, Vector[float32]{n * n, 1, y}
 	short, strided := Vector[float32]{n, 1, y}, Vector[float32]{n, n, z}
 	return map[string]func(s *gpu.Stream, work ...*gpu.Workspace) error{
 		"Gemm": func(s *gpu.Stream, w ...*gpu.Workspace) error { return Gemm(s, NoTrans, Trans, 1, a, b, 1, c, w...) },
 		"GemmTensor": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return GemmTensor(s, Trans, NoTrans, 1, h, h, 1, c.Batch(), Epilogue[float32]{}, w...)
+		},
+		"GemmFloat8": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return GemmFloat8(s, NoTrans, Trans, 1, quarter, quarter, 0, c.Batch(), Epilogue[float32]{}, w...)
 		},
 		"Gemv":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return Gemv(s, NoTrans, 1, a, short, 1, strided, w...) },
 		"GemvTrans": func(s *gpu.Stream, w ...*gpu.Workspace) error { return Gemv(s, Trans, 1, a, short, 0, strided, w...) },

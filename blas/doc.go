@@ -24,7 +24,7 @@
 //
 // [Gemm], [GemmEpilogue] and [GemmBatched] compute in the type of their elements. [GemmTensor]
 // takes matrices of Float16, BFloat16 or float32 to tensor cores, [GemmInteger] those of 8-bit
-// integers; float32 loses 13 of its 24 significant bits there (TF32), so this is a function of its
+// integers, and [GemmFloat8] those of 8-bit floats; float32 loses 13 of its 24 significant bits there (TF32), so this is a function of its
 // own. An [Epilogue] adds a bias, applies an activation and adds a residual before C is written.
 //
 // The kernel, the size of its tiles, and the number of parts that a long sum is divided into are
@@ -36,7 +36,8 @@
 // With u the unit of rounding (2**-24 for float32, 2**-53 for float64), and k the number of terms:
 //
 //   - An element of a product is off by at most (k+4)*u times the sum of the magnitudes of its
-//     terms, with s more if the sum is divided into s parts. [GemmTensor]: (2k+4) * 2**-23.
+//     terms, with s more if the sum is divided into s parts. [GemmTensor]: (2k+4) * 2**-23;
+//     [GemmFloat8]: (2k+4) * 2**-13.
 //   - [Dot], [Asum]: (k/128 + 64)*u times the sum of the magnitudes. [Nrm2]: 2u of the result,
 //     and (k/128 + 64) * 2**-53. No square overflows or vanishes.
 //   - [Trsm]: the residual of an element is at most (4k+16)*u times the sum of the magnitudes of

@@ -55,18 +55,18 @@ func (x gemmArguments[T]) measure(u engine.Chooser, s *gpu.Stream, class engine.
 }
 
 // tryVendor is the same for products on tensor cores.
-func (x tensorArguments[T, C]) tryVendor(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
+func (x tensorArguments[A, B, C]) tryVendor(u engine.Chooser, op string, s *gpu.Stream, work []*gpu.Workspace) (done bool, err error) {
 	if x.m == 0 || x.n == 0 || x.k == 0 || x.batch == 0 || x.alpha == 0 {
 		return false, nil
 	}
 	p := engine.Product{
-		Op: operationOf(op), Element: numberOf[T](), M: x.m, N: x.n, K: x.k, Batch: x.batch,
+		Op: operationOf(op), Element: numberOf[A](), M: x.m, N: x.n, K: x.k, Batch: x.batch,
 		TransA: x.tA != NoTrans, TransB: x.tB != NoTrans,
 		StrideA: x.a.Stride, StrideB: x.b.Stride, StrideC: x.c.Stride, StepA: x.a.Step, StepB: x.b.Step, StepC: x.c.Step,
 		Beta: x.beta != 0,
 	}
 	setEpilogue(&p, x.post, x.ldr, x.stepR)
-	class := classOf(&p, sizeOf[T]())
+	class := classOf(&p, sizeOf[A]())
 	e, known, err := u.Choose(s, class)
 	if !known {
 		e, err = x.measure(u, s, class, p)
@@ -78,14 +78,14 @@ func (x tensorArguments[T, C]) tryVendor(u engine.Chooser, op string, s *gpu.Str
 	return !u.FallsBack(class, err), err
 }
 
-func (x *tensorArguments[T, C]) operands() engine.Operands {
+func (x *tensorArguments[A, B, C]) operands() engine.Operands {
 	return engine.Operands{
 		Alpha: bitsAs64(x.alpha), Beta: bitsAs64(x.beta), A: engine.Bytes(x.a.Data), B: engine.Bytes(x.b.Data), C: engine.Bytes(x.c.Data),
 		Bias: engine.Bytes(x.bias), Residual: engine.Bytes(x.residual),
 	}
 }
 
-func (x tensorArguments[T, C]) measure(u engine.Chooser, s *gpu.Stream, class engine.Class, p engine.Product) (engine.Engine, error) {
+func (x tensorArguments[A, B, C]) measure(u engine.Chooser, s *gpu.Stream, class engine.Class, p engine.Product) (engine.Engine, error) {
 	return u.Measure(s, class, problemOf(&p), trialOf(u, s, &p, sizeOf[C](), x.operands(), func(s *gpu.Stream, c *gpu.Buffer[byte]) error {
 		y := x
 		y.c.Data = engine.Elements[C](c)
@@ -104,6 +104,8 @@ func operationOf(op string) string {
 		return "blas.GemmBatched"
 	case "GemmTensor":
 		return "blas.GemmTensor"
+	case "GemmFloat8":
+		return "blas.GemmFloat8"
 	default:
 		return "blas.GemmInteger"
 	}
@@ -170,6 +172,8 @@ func numberOf[T any]() engine.Number {
 		return engine.Int8
 	case uint8:
 		return engine.Uint8
+	case kernel.Float8E4M3, kernel.Float8E5M2:
+		return engine.Float8
 	default:
 		return engine.TF32
 	}

@@ -7,6 +7,7 @@ import (
 
 	"quern.dev/blas"
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 )
 
 // matrix uploads a matrix.
@@ -66,6 +67,29 @@ func ExampleGemmEpilogue() {
 	}))
 	show(s, y.Data)
 	// Output: [1.5 2.5 1 3.5 4.5 0]
+}
+
+// Activations and weights are stored in 8 bits, divided by a scale each. Alpha is the product of
+// the scales.
+func ExampleGemmFloat8() {
+	dev := open()
+	defer dev.Close()
+	s := dev.DefaultStream()
+	quantize := func(rows, cols int, scale float32, values ...float32) blas.Batch[kernel.Float8E4M3] {
+		bytes := make([]kernel.Float8E4M3, len(values))
+		for i, v := range values {
+			bytes[i] = kernel.ToFloat8E4M3(v / scale)
+		}
+		b, err := gpu.Upload(s, bytes)
+		must(err)
+		return blas.General[kernel.Float8E4M3]{Rows: rows, Cols: cols, Stride: cols, Data: b}.Batch()
+	}
+	x := quantize(1, 2, 0.5, 100, 200)
+	weights := quantize(2, 2, 0.125, 0.5, 0, 0.25, 1)
+	y := matrix(s, 1, 2, make([]float32, 2)...)
+	must(blas.GemmFloat8(s, blas.NoTrans, blas.Trans, 0.5*0.125, x, weights, 0, y.Batch(), blas.Epilogue[float32]{}))
+	show(s, y.Data)
+	// Output: [48 216]
 }
 
 func ExampleTrsm() {

@@ -121,7 +121,7 @@ func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k,
 }
 
 // checkProduct returns the number of elements that each element of C is the sum of.
-func checkProduct[T, C any](op string, tA, tB Transpose, a, b Batch[T], c Batch[C]) (k int, err error) {
+func checkProduct[A, B, C any](op string, tA, tB Transpose, a Batch[A], b Batch[B], c Batch[C]) (k int, err error) {
 	for _, err := range [...]error{tA.check(op, "the transposition of A"), tB.check(op, "the transposition of B"), a.check(op, "A"), b.check(op, "B"), c.check(op, "C")} {
 		if err != nil {
 			return 0, err

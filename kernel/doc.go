@@ -55,8 +55,8 @@
 // The subset includes
 //
 //   - bool, all integer types, float32, float64, complex64, complex128,
-//     [Float16], [BFloat16], vectors ([Vec2] and others), arrays and structs of
-//     these, and defined types based on them;
+//     [Float16], [BFloat16], [Float8E4M3], [Float8E5M2], vectors ([Vec2] and
+//     others), arrays and structs of these, and defined types based on them;
 //   - slices of these as parameters, with indexing, slicing and range; pointers
 //     to their elements and to local variables;
 //   - if, for, range, switch, break and continue with labels, and early return;
@@ -95,9 +95,9 @@
 // [Dynamic] is shared memory whose size is set at the launch. The lanes of a warp
 // exchange values without memory: [Shuffle], [Ballot], [WarpReduceAdd] and
 // others. [Thread.SyncGrid] is a barrier for the whole grid, and
-// [Thread.SyncCluster] for a cluster of blocks. [AsyncCopy] and [BulkCopy] fill
-// shared memory while the threads compute. [MMA] and [GroupMMA] multiply
-// matrices on tensor cores.
+// [Thread.SyncCluster] for a cluster of blocks. [AsyncCopy], [BulkCopy] and
+// [BulkCopyTile] fill shared memory while the threads compute. [MMA] and [GroupMMA]
+// multiply matrices on tensor cores.
 //
 // # Mathematics
 //

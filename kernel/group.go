@@ -63,6 +63,10 @@ func lineFormat[R MatrixLine]() mma.Format {
 		return mma.Float16
 	case reflect.TypeFor[BFloat16]():
 		return mma.BFloat16
+	case reflect.TypeFor[Float8E4M3]():
+		return mma.E4M3
+	case reflect.TypeFor[Float8E5M2]():
+		return mma.E5M2
 	case reflect.TypeFor[float32]():
 		return mma.TF32
 	case reflect.TypeFor[int8]():

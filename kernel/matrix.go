@@ -11,7 +11,8 @@ import (
 )
 
 // The operations of this file multiply matrices with the tensor cores of a GPU
-// (compute capability 8.0 and later). Like warp operations, all threads of the
+// (compute capability 8.0 and later). Before 8.9, 8-bit floats are converted to
+// Float16 for it. Like warp operations, all threads of the
 // warp must call them together. The kernel's directive must declare a block of
 // whole warps, for example block=128.
 //
@@ -24,7 +25,7 @@ import (
 // float32, only the upper 11 of the 24 significant bits are used (the TF32
 // format), rounded to nearest.
 type MatrixElement interface {
-	Float16 | BFloat16 | float32 | float64 | int8 | uint8
+	Float16 | BFloat16 | Float8E4M3 | Float8E5M2 | float32 | float64 | int8 | uint8
 }
 
 // MatrixA is a thread's share of a 16xK matrix, the left factor of [MMA]. For
@@ -51,12 +52,12 @@ func (Accumulator[C]) Row(t Thread, i int) int { return t.Lane()>>2 + i>>1<<3 }
 func (Accumulator[C]) Column(t Thread, i int) int { return t.Lane()&3<<1 + i&1 }
 
 // MatrixColumns returns K, the number of columns of a matrix A with elements of
-// type T: 16 for Float16 and BFloat16, 8 for float32, 4 for float64, 32 for int8
-// and uint8.
+// type T: 16 for Float16 and BFloat16, 8 for float32, 4 for float64, 32 for types of
+// 8 bits.
 func MatrixColumns[T MatrixElement]() int { return max(8*matrixWord[T](), 4) }
 
 // MMA returns a*b + c. The element types of A and B must be equal, or int8 and
-// uint8.
+// uint8, or both 8-bit floats.
 //
 // Integer sums wrap around and are the same on every device. On the CPU and in
 // Each, a float result is c plus the K products in increasing order of k,
@@ -64,7 +65,8 @@ func MatrixColumns[T MatrixElement]() int { return max(8*matrixWord[T](), 4) }
 // fewer bits: the results differ by at most (K+1) * 2**-23 times the sum of the
 // magnitudes of c and the products. Products of float64 are added in increasing
 // order of k, with one rounding for each; a GPU may use another order, so 2**-52
-// replaces 2**-23.
+// replaces 2**-23. For 8-bit floats a GPU may keep only 13 bits after the leading bit
+// of the largest term, so 2**-13 replaces 2**-23.
 func MMA[A, B MatrixElement, C float32 | float64 | int32](t Thread, a MatrixA[A], b MatrixB[B], c Accumulator[C]) Accumulator[C] {
 	fa, fb := matrixFormat[A](), matrixFormat[B]()
 	mustMultiply[C](fa, fb)
@@ -82,8 +84,8 @@ func MMA[A, B MatrixElement, C float32 | float64 | int32](t Thread, a MatrixA[A]
 
 // LoadMatrixA reads a 16xK matrix A from shared memory. The elements of a row are
 // adjacent and take 32 bytes. Each thread points to 16 of these bytes: lane l
-// points to half l/16 of row l%16. R must match T: [16]int8, [16]uint8,
-// [8]Float16, [8]BFloat16 or [4]float32.
+// points to half l/16 of row l%16. R must match T: it is an array of 16 bytes of T,
+// such as [8]Float16, [16]int8 or [4]float32.
 //
 // The placement of the halves affects only the speed. Lanes 0 to 7, 8 to 15 and
 // so on each read eight halves, in one access if these lie in different 16-byte
@@ -119,7 +121,7 @@ func LoadMatrixBTransposed[T MatrixElement, R MatrixLine](t Thread, line *R) (le
 
 // MatrixLine is 16 bytes of a matrix in shared memory.
 type MatrixLine interface {
-	~[8]Float16 | ~[8]BFloat16 | ~[4]float32 | ~[16]int8 | ~[16]uint8
+	~[8]Float16 | ~[8]BFloat16 | ~[16]Float8E4M3 | ~[16]Float8E5M2 | ~[4]float32 | ~[16]int8 | ~[16]uint8
 }
 
 // ReadMatrixA reads a 16xK matrix A whose element in row i and column k is
@@ -180,6 +182,10 @@ func matrixBits[T MatrixElement](x T) uint64 {
 		return uint64(x.Bits())
 	case BFloat16:
 		return uint64(x.Bits())
+	case Float8E4M3:
+		return uint64(x.Bits())
+	case Float8E5M2:
+		return uint64(x.Bits())
 	case float32:
 		return uint64(math.Float32bits(x))
 	case float64:
@@ -197,6 +203,10 @@ func matrixFormat[T MatrixElement]() mma.Format {
 		return mma.Float16
 	case BFloat16:
 		return mma.BFloat16
+	case Float8E4M3:
+		return mma.E4M3
+	case Float8E5M2:
+		return mma.E5M2
 	case float32:
 		return mma.TF32
 	case float64:
@@ -212,8 +222,8 @@ func mustMultiply[C float32 | float64 | int32](a, b mma.Format) {
 	var c C
 	_, integer := any(c).(int32)
 	_, double := any(c).(float64)
-	if a != b && min(a, b) < mma.Int8 || integer != (a >= mma.Int8) || double != (a == mma.Float64) {
-		panic("kernel: MMA: the matrix types do not match: both factors must have the same type, or int8 and uint8; the accumulator must be int32 for int8 and uint8, float64 for float64, and float32 otherwise")
+	if !mma.Match(a, b) || integer != (a >= mma.Int8) || double != (a == mma.Float64) {
+		panic("kernel: MMA: the matrix types do not match: both factors must have the same type, or be int8 and uint8, or 8-bit floats; the accumulator must be int32 for int8 and uint8, float64 for float64, and float32 otherwise")
 	}
 }
 

@@ -33,6 +33,9 @@ var gemmCases = []gemmCase{
 	{"bfloat16", 4096, 1, 0},
 	{"bfloat16", 8192, 1, 0.85},
 	{"int8", 4096, 1, 0},
+	{"float8_e4m3fn", 4096, 1, 0},
+	{"float8_e4m3fn", 8192, 1, 0.8},
+	{"float8_e5m2", 8192, 1, 0},
 }
 
 func (c gemmCase) name() string { return fmt.Sprintf("gemm %s %d, batch %d", c.elements, c.n, c.batch) }
@@ -83,6 +86,10 @@ func measureGemm(ctx context.Context, dev *gpu.Device, c gemmCase) (float64, err
 		return measureProduct(ctx, dev, c, tensorProduct[kernel.Float16])
 	case "bfloat16":
 		return measureProduct(ctx, dev, c, tensorProduct[kernel.BFloat16])
+	case "float8_e4m3fn":
+		return measureProduct(ctx, dev, c, float8Product[kernel.Float8E4M3])
+	case "float8_e5m2":
+		return measureProduct(ctx, dev, c, float8Product[kernel.Float8E5M2])
 	default:
 		return measureProduct(ctx, dev, c, func(s *gpu.Stream, a, b blas.Batch[int8], to blas.Batch[int32]) error {
 			return blas.GemmInteger(s, blas.NoTrans, blas.Trans, 1, a, b, 0, to)
@@ -92,6 +99,10 @@ func measureGemm(ctx context.Context, dev *gpu.Device, c gemmCase) (float64, err
 
 func tensorProduct[T blas.TensorElement](s *gpu.Stream, a, b blas.Batch[T], c blas.Batch[float32]) error {
 	return blas.GemmTensor(s, blas.NoTrans, blas.Trans, 1, a, b, 0, c, blas.Epilogue[float32]{})
+}
+
+func float8Product[T kernel.Float8E4M3 | kernel.Float8E5M2](s *gpu.Stream, a, b blas.Batch[T], c blas.Batch[float32]) error {
+	return blas.GemmFloat8(s, blas.NoTrans, blas.Trans, 1, a, b, 0, c, blas.Epilogue[float32]{})
 }
 
 func measureProduct[T, C any](ctx context.Context, dev *gpu.Device, c gemmCase, f func(s *gpu.Stream, a, b blas.Batch[T], to blas.Batch[C]) error) (float64, error) {

@@ -8,8 +8,8 @@ import torch
 CASES = [
     ("float32", 512, 1), ("float32", 1024, 1), ("float32", 2048, 1), ("float32", 4096, 1), ("float32", 8192, 1),
     ("float32", 64, 4096), ("float64", 1024, 1), ("float64", 4096, 1), ("tf32", 4096, 1), ("float16", 8192, 1),
-    ("bfloat16", 1024, 1), ("bfloat16", 4096, 1), ("bfloat16", 8192, 1), ("int8", 4096, 1),
-]
+    ("bfloat16", 1024, 1), ("bfloat16", 4096, 1), ("bfloat16", 8192, 1), ("int8", 4096, 1), ("float8_e4m3fn", 4096, 1), ("float8_e4m3fn", 8192, 1),
+]  # cuBLAS does not multiply two matrices of float8_e5m2
 TYPES = {"tf32": torch.float32, "int8": torch.int8}
 
 
@@ -37,6 +37,9 @@ def product(elements, n, batch):
     a, b = torch.zeros(shape, dtype=dtype, device="cuda"), torch.zeros(shape, dtype=dtype, device="cuda").transpose(-1, -2)
     if elements == "int8":
         return lambda: torch._int_mm(a, b)
+    if elements.startswith("float8"):
+        one = torch.ones((), device="cuda")
+        return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
     out = torch.empty(shape, dtype=dtype, device="cuda")
     return lambda: torch.matmul(a, b, out=out)
 

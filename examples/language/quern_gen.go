@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "d436845333fcd52af1556669a437b11606a1c42bacfc977bc4f954b878bb7587",
+	Sum:     "7e99bb0bc97f4931074dcb6085d93fd2acf4af6a60c4938c6025ee452d6c77ff",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -74,6 +74,7 @@ type (
 	quern_gen_is_stale__run_go_generate__similarities             func(t kernel.Thread, vectors [][16]int8, c []int32)
 	quern_gen_is_stale__run_go_generate__moments                  func(t kernel.Thread, samples [][2][8]kernel.Float16, c []float32)
 	quern_gen_is_stale__run_go_generate__smallProduct             func(t kernel.Thread, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__groupTiles               func(t kernel.Thread, m int, n int, k int, maps []kernel.TileMap, a []kernel.BFloat16, b []kernel.BFloat16, c []float32)
 	quern_gen_is_stale__run_go_generate__zoom                     func(t kernel.Thread, factor float32, image kernel.Texture2D[float32], w int, h int, out []float32)
 	quern_gen_is_stale__run_go_generate__edges                    func(t kernel.Thread, image kernel.Texture2D[float32], out []float32)
 	quern_gen_is_stale__run_go_generate__addHalves                func(t kernel.Thread, x []kernel.Float16, y []kernel.Float16)
@@ -96,6 +97,7 @@ type (
 		}
 	}
 	quern_gen_is_stale__run_go_generate__filter     func(t kernel.Thread, radius int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__quantize   func(t kernel.Thread, scale float32, x []float32, out []kernel.Float8E4M3)
 	quern_gen_is_stale__run_go_generate__warpSums   func(t kernel.Thread, x []float32, all []float32, upTo []float32)
 	quern_gen_is_stale__run_go_generate__blockSum   func(t kernel.Thread, x []float32, sum []float32)
 	quern_gen_is_stale__run_go_generate__compact    func(t kernel.Thread, x []int32, out []int32, count []int32)
@@ -158,6 +160,7 @@ var (
 	quern_similarities             quern_gen_is_stale__run_go_generate__similarities             = similarities
 	quern_moments                  quern_gen_is_stale__run_go_generate__moments                  = moments
 	quern_smallProduct             quern_gen_is_stale__run_go_generate__smallProduct             = smallProduct
+	quern_groupTiles               quern_gen_is_stale__run_go_generate__groupTiles               = groupTiles
 	quern_zoom                     quern_gen_is_stale__run_go_generate__zoom                     = zoom
 	quern_edges                    quern_gen_is_stale__run_go_generate__edges                    = edges
 	quern_addHalves                quern_gen_is_stale__run_go_generate__addHalves                = addHalves
@@ -173,6 +176,7 @@ var (
 	quern_widest                   quern_gen_is_stale__run_go_generate__widest                   = widest
 	_                                                                                            = (*quern_gen_is_stale__run_go_generate__sample)((*sample)(nil))
 	quern_filter                   quern_gen_is_stale__run_go_generate__filter                   = filter
+	quern_quantize                 quern_gen_is_stale__run_go_generate__quantize                 = quantize
 	quern_warpSums                 quern_gen_is_stale__run_go_generate__warpSums                 = warpSums
 	quern_blockSum                 quern_gen_is_stale__run_go_generate__blockSum                 = blockSum
 	quern_compact                  quern_gen_is_stale__run_go_generate__compact                  = compact
@@ -876,6 +880,27 @@ func LaunchSmallProduct(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float32])
 	return l.End()
 }
 
+var quernGroupTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupTiles", Code: &quernPTX, Host: quernHostGroupTiles, Plain: quernPlainGroupTiles}}
+
+// LaunchGroupTiles runs groupTiles on the grid g.
+//
+// groupTiles computes c = a*bᵀ for matrices with k columns. a has m rows and b has n.
+// Each block computes 128 rows and 64 columns of c.
+func LaunchGroupTiles(s *gpu.Stream, g gpu.Grid, m, n, k int, maps *gpu.Buffer[kernel.TileMap], a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32]) error {
+	l, err := quernGroupTiles.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.SliceArg(l, maps)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
 var quernZoom = &gpu.Kernel{Declared: compiled.Declaration{Name: "zoom", Code: &quernPTX, Host: quernHostZoom, Plain: quernPlainZoom}}
 
 // LaunchZoom runs zoom on the grid g.
@@ -1070,6 +1095,22 @@ func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[flo
 	}
 	gpu.Arg(l, radius)
 	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernQuantize = &gpu.Kernel{Declared: compiled.Declaration{Name: "quantize", Code: &quernPTX, Host: quernHostQuantize, Plain: quernPlainQuantize}}
+
+// LaunchQuantize runs quantize on the grid g.
+//
+// quantize stores numbers in 8 bits, divided by a scale.
+func LaunchQuantize(s *gpu.Stream, g gpu.Grid, scale float32, x *gpu.Buffer[float32], out *gpu.Buffer[kernel.Float8E4M3]) error {
+	l, err := quernQuantize.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, scale)
+	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
 	return l.End()
 }
@@ -1271,7 +1312,7 @@ func quernRow1Dots(r *host2.Run, base int, out []uint32, a []uint32, b []uint32,
 			/*line assembly.go:21*/ sum := dot4(t1, t2, 0)
 			/*line assembly.go:21*/ out[i] = sum
 		}
-	} /*line quern_gen.go:1274:1*/
+	} /*line quern_gen.go:1315:1*/
 }
 
 func quernPlainAdler(r *host2.Run) {
@@ -1319,11 +1360,11 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 				/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
 					/*line basics.go:19*/ v := t3[i]
 					/*line basics.go:20:10000*/ a = (a + uint32(v)) % 65521
-					/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1322:1*/
+					/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1363:1*/
 				}
-				/*line basics.go:23:10000*/ row2[threadX] = b<<16 | a /*line quern_gen.go:1324:1*/
+				/*line basics.go:23:10000*/ row2[threadX] = b<<16 | a /*line quern_gen.go:1365:1*/
 			}
-			/*line basics.go:25:10000*/ return /*line quern_gen.go:1326:1*/
+			/*line basics.go:25:10000*/ return /*line quern_gen.go:1367:1*/
 		}
 	}
 	/*line basics.go:28:10000*/ for threadX := range width2 {
@@ -1340,9 +1381,9 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 		/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
 			/*line basics.go:19*/ v := t3[i]
 			/*line basics.go:20:10000*/ a = (a + uint32(v)) % 65521
-			/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1343:1*/
+			/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1384:1*/
 		}
-		/*line basics.go:23:10000*/ sums[row] = b<<16 | a /*line quern_gen.go:1345:1*/
+		/*line basics.go:23:10000*/ sums[row] = b<<16 | a /*line quern_gen.go:1386:1*/
 	}
 }
 
@@ -1403,7 +1444,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones []int, hig
 			/*line basics.go:31*/ ones[i] = t5
 			/*line basics.go:31*/ highest[i] = t6
 		}
-	} /*line quern_gen.go:1406:1*/
+	} /*line quern_gen.go:1447:1*/
 }
 
 func quernPlainMidpoints(r *host2.Run) {
@@ -1453,7 +1494,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle []float64, a []float64, b
 		/*line basics.go:39*/ if i < len(middle) {
 			middle[i] = float64(0.5*a[i]) + float64(0.5*b[i])
 		}
-	} /*line quern_gen.go:1456:1*/
+	} /*line quern_gen.go:1497:1*/
 }
 
 func quernPlainReverseBlocks(r *host2.Run) {
@@ -1502,7 +1543,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:51*/ if i < len(x) {
 			tile[threadX] = x[i]
 		}
-	} /*line quern_gen.go:1505:1*/
+	} /*line quern_gen.go:1546:1*/
 }
 
 //go:noinline
@@ -1527,7 +1568,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:55*/ if i < len(x) {
 			x[i] = tile[255-threadX]
 		}
-	} /*line quern_gen.go:1530:1*/
+	} /*line quern_gen.go:1571:1*/
 }
 
 func quernPlainDiffuse(r *host2.Run) {
@@ -1557,17 +1598,17 @@ func quernHostDiffuse(r *host2.Run) {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line cluster.go:15:20000*/ quernRow1Diffuse(r, base, size, n, y, x, dimX) /*line quern_gen.go:1560:1*/
+					/*line cluster.go:15:20000*/ quernRow1Diffuse(r, base, size, n, y, x, dimX) /*line quern_gen.go:1601:1*/
 				}
 			}
 			/*line cluster.go:14*/ r.SyncGrid()
 			/*line cluster.go:15:20000*/ for threadZ := range dimZ {
 				/*line cluster.go:16:20000*/ for threadY := range dimY {
 					/*line cluster.go:17:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line cluster.go:18:20000*/ quernRow2Diffuse(r, base, size, n, x, y, dimX) /*line quern_gen.go:1567:1*/
+					/*line cluster.go:18:20000*/ quernRow2Diffuse(r, base, size, n, x, y, dimX) /*line quern_gen.go:1608:1*/
 				}
 			}
-			/*line cluster.go:18:20000*/ r.SyncGrid() /*line quern_gen.go:1570:1*/
+			/*line cluster.go:18:20000*/ r.SyncGrid() /*line quern_gen.go:1611:1*/
 		}
 	}
 }
@@ -1579,7 +1620,7 @@ func quernRow1Diffuse(r *host2.Run, base int, size int, n int, y []float32, x []
 		/*line cluster.go:11*/ for i2 := base + threadX; i2 < n; i2 += size {
 			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
 		}
-	} /*line quern_gen.go:1582:1*/
+	} /*line quern_gen.go:1623:1*/
 }
 
 //go:noinline
@@ -1587,7 +1628,7 @@ func quernRow2Diffuse(r *host2.Run, base int, size int, n int, x []float32, y []
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line cluster.go:15:20000*/ for i3 := base + threadX; i3 < n; i3 += size {
-			/*line cluster.go:16:20000*/ x[i3] = y[i3] /*line quern_gen.go:1590:1*/
+			/*line cluster.go:16:20000*/ x[i3] = y[i3] /*line quern_gen.go:1631:1*/
 		}
 	}
 }
@@ -1632,7 +1673,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 			/*line cluster.go:36:20000*/ for threadZ := range 1 {
 				/*line cluster.go:37:20000*/ for threadY := range 1 {
 					/*line cluster.go:38:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line cluster.go:39:20000*/ quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4) /*line quern_gen.go:1635:1*/
+					/*line cluster.go:39:20000*/ quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4) /*line quern_gen.go:1676:1*/
 				}
 			}
 		}
@@ -1643,13 +1684,13 @@ func quernHostClusterHistogram(r *host2.Run) {
 					/*line cluster.go:47:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line cluster.go:48*/ quernRow3ClusterHistogram(r, iFirst2, data, half)
 				}
-			} /*line quern_gen.go:1646:1*/
+			} /*line quern_gen.go:1687:1*/
 		}
 		/*line cluster.go:34:20000*/ r.SyncCluster()
 		/*line cluster.go:35:20000*/ for threadZ := range 1 {
 			/*line cluster.go:36:20000*/ for threadY := range 1 {
 				/*line cluster.go:37:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line cluster.go:38:20000*/ quernRow4ClusterHistogram(r, base, counts, half) /*line quern_gen.go:1652:1*/
+				/*line cluster.go:38:20000*/ quernRow4ClusterHistogram(r, base, counts, half) /*line quern_gen.go:1693:1*/
 			}
 		}
 	}
@@ -1657,7 +1698,7 @@ func quernHostClusterHistogram(r *host2.Run) {
 
 //go:noinline
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
-	/*line cluster.go:28:20000*/ clear(half[0:128]) /*line quern_gen.go:1660:1*/
+	/*line cluster.go:28:20000*/ clear(half[0:128]) /*line quern_gen.go:1701:1*/
 }
 
 //go:noinline
@@ -1680,9 +1721,9 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 			/*line cluster.go:32:20000*/ atomic.AddInt32(&t23[bin3%128], 1)
 			/*line cluster.go:31:20000*/ bin4 := int(row4[threadX])
 			/*line cluster.go:32:20000*/ t24 := host2.ClusterShared(r, half, bin4/128)
-			/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1683:1*/
+			/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1724:1*/
 		}
-		/*line cluster.go:34:20000*/ return /*line quern_gen.go:1685:1*/
+		/*line cluster.go:34:20000*/ return /*line quern_gen.go:1726:1*/
 	}
 	/*line cluster.go:36:20000*/ for threadX := range 128 {
 		/*line cluster.go:37:20000*/ r.ThreadIdx.X = threadX
@@ -1697,7 +1738,7 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 		/*line cluster.go:32:20000*/ atomic.AddInt32(&t23[bin3%128], 1)
 		/*line cluster.go:31:20000*/ bin4 := int(data[at4+threadX])
 		/*line cluster.go:32:20000*/ t24 := host2.ClusterShared(r, half, bin4/128)
-		/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1700:1*/
+		/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1741:1*/
 	}
 }
 
@@ -1714,9 +1755,9 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 				r.ThreadIdx.X = threadX
 				/*line cluster.go:31:20000*/ bin5 := int(row5[threadX])
 				/*line cluster.go:32:20000*/ t25 := host2.ClusterShared(r, half, bin5/128)
-				/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1717:1*/
+				/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1758:1*/
 			}
-			/*line cluster.go:34:20000*/ return /*line quern_gen.go:1719:1*/
+			/*line cluster.go:34:20000*/ return /*line quern_gen.go:1760:1*/
 		}
 	}
 	/*line cluster.go:37:20000*/ for threadX := range 128 {
@@ -1724,7 +1765,7 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 		/*line cluster.go:30:20000*/ if iFirst2+threadX < len(data) {
 			/*line cluster.go:31:20000*/ bin5 := int(data[iFirst2+threadX])
 			/*line cluster.go:32:20000*/ t25 := host2.ClusterShared(r, half, bin5/128)
-			/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1727:1*/
+			/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1768:1*/
 		}
 	}
 }
@@ -1734,7 +1775,7 @@ func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		bin6 := base + threadX
-		/*line cluster.go:36:20000*/ atomic.AddInt32(&counts[bin6%256], half[threadX]) /*line quern_gen.go:1737:1*/
+		/*line cluster.go:36:20000*/ atomic.AddInt32(&counts[bin6%256], half[threadX]) /*line quern_gen.go:1778:1*/
 	}
 }
 
@@ -1772,16 +1813,16 @@ func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo T, h
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1775:1*/
+				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1816:1*/
 			}
-			/*line functions.go:21:30000*/ return /*line quern_gen.go:1777:1*/
+			/*line functions.go:21:30000*/ return /*line quern_gen.go:1818:1*/
 		}
 	}
 	/*line functions.go:24:30000*/ for threadX := range width {
 		/*line functions.go:25:30000*/ r.ThreadIdx.X = threadX
 		/*line functions.go:26:30000*/ i := base + threadX
 		/*line functions.go:18:30000*/ if i < len(x) {
-			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1784:1*/
+			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1825:1*/
 		}
 	}
 }
@@ -1820,16 +1861,16 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo meters, hi 
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1823:1*/
+				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1864:1*/
 			}
-			/*line functions.go:21:30000*/ return /*line quern_gen.go:1825:1*/
+			/*line functions.go:21:30000*/ return /*line quern_gen.go:1866:1*/
 		}
 	}
 	/*line functions.go:24:30000*/ for threadX := range width {
 		/*line functions.go:25:30000*/ r.ThreadIdx.X = threadX
 		/*line functions.go:26:30000*/ i := base + threadX
 		/*line functions.go:18:30000*/ if i < len(x) {
-			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1832:1*/
+			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1873:1*/
 		}
 	}
 }
@@ -1869,16 +1910,16 @@ func quernRow1ConvertAll[T float32 | float64, U int16 | int32](r *host2.Run, bas
 			row := to[base:][:count]
 			row2 := from[base:][:count]
 			for threadX := range count {
-				/*line functions.go:28:30000*/ row[threadX] = host2.Narrow[U](scale * row2[threadX]) /*line quern_gen.go:1872:1*/
+				/*line functions.go:28:30000*/ row[threadX] = host2.Narrow[U](scale * row2[threadX]) /*line quern_gen.go:1913:1*/
 			}
-			/*line functions.go:30:30000*/ return /*line quern_gen.go:1874:1*/
+			/*line functions.go:30:30000*/ return /*line quern_gen.go:1915:1*/
 		}
 	}
 	/*line functions.go:33:30000*/ for threadX := range width {
 		/*line functions.go:34:30000*/ r.ThreadIdx.X = threadX
 		/*line functions.go:35:30000*/ i := base + threadX
 		/*line functions.go:27:30000*/ if i < len(to) {
-			/*line functions.go:28:30000*/ to[i] = host2.Narrow[U](scale * from[i]) /*line quern_gen.go:1881:1*/
+			/*line functions.go:28:30000*/ to[i] = host2.Narrow[U](scale * from[i]) /*line quern_gen.go:1922:1*/
 		}
 	}
 }
@@ -1929,7 +1970,7 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 					/*line functions.go:34:30000*/ v := values[i]
 					/*line functions.go:35:30000*/ a := first
 					/*line functions.go:50:30000*/ result := max(a, v)
-					/*line functions.go:35:30000*/ first = result /*line quern_gen.go:1932:1*/
+					/*line functions.go:35:30000*/ first = result /*line quern_gen.go:1973:1*/
 				}
 				/*line functions.go:37:30000*/ result2 := first
 				/*line functions.go:50:30000*/ row2[threadX] = result2
@@ -1938,12 +1979,12 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 				/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
 					/*line functions.go:34:30000*/ v2 := values[i2]
 					/*line functions.go:53:30000*/ if v2 < 0 {
-						/*line functions.go:54:30000*/ count++ /*line quern_gen.go:1941:1*/
+						/*line functions.go:54:30000*/ count++ /*line quern_gen.go:1982:1*/
 					}
 				}
-				/*line functions.go:58:30000*/ row3[threadX] = count /*line quern_gen.go:1944:1*/
+				/*line functions.go:58:30000*/ row3[threadX] = count /*line quern_gen.go:1985:1*/
 			}
-			/*line functions.go:60:30000*/ return /*line quern_gen.go:1946:1*/
+			/*line functions.go:60:30000*/ return /*line quern_gen.go:1987:1*/
 		}
 	}
 	/*line functions.go:63:30000*/ for threadX := range width2 {
@@ -1952,7 +1993,7 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 		t1 := row * width
 		t2 := (row + 1) * width
 		/*line functions.go:46:30000*/ if row >= len(most) {
-			/*line functions.go:47:30000*/ continue /*line quern_gen.go:1955:1*/
+			/*line functions.go:47:30000*/ continue /*line quern_gen.go:1996:1*/
 		}
 		/*line functions.go:49:30000*/ values := x[t1:t2]
 		/*line functions.go:50:30000*/ first := values[0]
@@ -1960,7 +2001,7 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 			/*line functions.go:34:30000*/ v := values[i]
 			/*line functions.go:35:30000*/ a := first
 			/*line functions.go:50:30000*/ result := max(a, v)
-			/*line functions.go:35:30000*/ first = result /*line quern_gen.go:1963:1*/
+			/*line functions.go:35:30000*/ first = result /*line quern_gen.go:2004:1*/
 		}
 		/*line functions.go:37:30000*/ result2 := first
 		/*line functions.go:50:30000*/ most[row] = result2
@@ -1969,10 +2010,10 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 		/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
 			/*line functions.go:34:30000*/ v2 := values[i2]
 			/*line functions.go:53:30000*/ if v2 < 0 {
-				/*line functions.go:54:30000*/ count++ /*line quern_gen.go:1972:1*/
+				/*line functions.go:54:30000*/ count++ /*line quern_gen.go:2013:1*/
 			}
 		}
-		/*line functions.go:58:30000*/ negatives[row] = count /*line quern_gen.go:1975:1*/
+		/*line functions.go:58:30000*/ negatives[row] = count /*line quern_gen.go:2016:1*/
 	}
 }
 
@@ -2045,7 +2086,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 			/*line functions.go:68*/ result2 := y2
 			/*line functions.go:78*/ x[i] = result + result2
 		}
-	} /*line quern_gen.go:2048:1*/
+	} /*line quern_gen.go:2089:1*/
 }
 
 func quernPlainMethodValues(r *host2.Run) {
@@ -2096,7 +2137,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 			/*line functions.go:88*/ result0 := t1.feet()
 			/*line functions.go:88*/ x[i] = result0
 		}
-	} /*line quern_gen.go:2099:1*/
+	} /*line quern_gen.go:2140:1*/
 }
 
 func quernPlainPositions(r *host2.Run) {
@@ -2139,7 +2180,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 				/*line sort/search.go:61:40000*/ i2 := 0
 				/*line sort/search.go:62:40000*/ for j := n; i2 < j; {
 					/*line sort/search.go:63:40000*/ if r.Halted() {
-						/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2142:1*/
+						/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2183:1*/
 					}
 					/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
 					/*line functions.go:97*/ result := sorted[h] >= row[threadX]
@@ -2147,7 +2188,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 						/*line sort/search.go:66:40000*/ i2 = h + 1
 //line sort/search.go:67:40000
 					} else {
-						/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2150:1*/
+						/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2191:1*/
 					}
 				}
 				/*line sort/search.go:72*/ result2 := i2
@@ -2163,7 +2204,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 			/*line sort/search.go:61:40000*/ i2 := 0
 			/*line sort/search.go:62:40000*/ for j := n; i2 < j; {
 				/*line sort/search.go:63:40000*/ if r.Halted() {
-					/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2166:1*/
+					/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2207:1*/
 				}
 				/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
 				/*line functions.go:97*/ result := sorted[h] >= x[i]
@@ -2171,13 +2212,13 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 					/*line sort/search.go:66:40000*/ i2 = h + 1
 //line sort/search.go:67:40000
 				} else {
-					/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2174:1*/
+					/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2215:1*/
 				}
 			}
 			/*line sort/search.go:72*/ result2 := i2
 			/*line functions.go:97*/ at[i] = int32(result2)
 		}
-	} /*line quern_gen.go:2180:1*/
+	} /*line quern_gen.go:2221:1*/
 }
 
 func quernPlainBoxBlur(r *host2.Run) {
@@ -2232,7 +2273,7 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2235:1*/
+	} /*line quern_gen.go:2276:1*/
 }
 
 //go:noinline
@@ -2263,7 +2304,7 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			/*line functions.go:112*/ sum += in[i+j]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2266:1*/
+	} /*line quern_gen.go:2307:1*/
 }
 
 //go:noinline
@@ -2292,7 +2333,7 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 		if i >= radius && i+radius < len(in) {
 			/*line functions.go:114*/ out[i] = sum / value
 		}
-	} /*line quern_gen.go:2295:1*/
+	} /*line quern_gen.go:2336:1*/
 }
 
 func quernHostBoxBlur_radius_1(r *host2.Run) {
@@ -2353,7 +2394,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i]
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2356:1*/
+	} /*line quern_gen.go:2397:1*/
 }
 
 func quernHostBoxBlur_radius_2(r *host2.Run) {
@@ -2422,7 +2463,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2425:1*/
+	} /*line quern_gen.go:2466:1*/
 }
 
 func quernHostBoxBlur_radius_3(r *host2.Run) {
@@ -2499,7 +2540,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:112*/ sum += in[i+3]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2502:1*/
+	} /*line quern_gen.go:2543:1*/
 }
 
 func quernPlainScale(r *host2.Run) {
@@ -2535,16 +2576,16 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line kernels.go:10:50000*/ row[threadX] *= a /*line quern_gen.go:2538:1*/
+				/*line kernels.go:10:50000*/ row[threadX] *= a /*line quern_gen.go:2579:1*/
 			}
-			/*line kernels.go:12:50000*/ return /*line quern_gen.go:2540:1*/
+			/*line kernels.go:12:50000*/ return /*line quern_gen.go:2581:1*/
 		}
 	}
 	/*line kernels.go:15:50000*/ for threadX := range width {
 		/*line kernels.go:16:50000*/ r.ThreadIdx.X = threadX
 		/*line kernels.go:17:50000*/ i := base + threadX
 		/*line kernels.go:9*/ if i < len(x) {
-			/*line kernels.go:10:50000*/ x[i] *= a /*line quern_gen.go:2547:1*/
+			/*line kernels.go:10:50000*/ x[i] *= a /*line quern_gen.go:2588:1*/
 		}
 	}
 }
@@ -2583,7 +2624,7 @@ func quernRow1Transpose(r *host2.Run, base int, base2 int, w int, h int, tile *[
 					/*line memory.go:15:60000*/ x := base + threadX
 					/*line memory.go:16:60000*/ y := start
 					/*line memory.go:16:60000*/ if x < w && y < h {
-						/*line memory.go:17:60000*/ row[threadX] = in[y*w+x] /*line quern_gen.go:2586:1*/
+						/*line memory.go:17:60000*/ row[threadX] = in[y*w+x] /*line quern_gen.go:2627:1*/
 					}
 				}
 			}
@@ -2604,7 +2645,7 @@ func quernRow2Transpose(r *host2.Run, base2 int, base int, h int, w int, out []f
 					/*line memory.go:20:60000*/ x := t1
 					/*line memory.go:21:60000*/ y := t2
 					/*line memory.go:21:60000*/ if x < h && y < w {
-						/*line memory.go:22:60000*/ out[y*h+x] = tile[threadX][threadY] /*line quern_gen.go:2607:1*/
+						/*line memory.go:22:60000*/ out[y*h+x] = tile[threadX][threadY] /*line quern_gen.go:2648:1*/
 					}
 				}
 			}
@@ -2656,7 +2697,7 @@ func quernHostHistogram(r *host2.Run) {
 			/*line memory.go:44:60000*/ for threadZ := range dimZ {
 				/*line memory.go:45:60000*/ for threadY := range dimY {
 					/*line memory.go:46:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line memory.go:47:60000*/ quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same) /*line quern_gen.go:2659:1*/
+					/*line memory.go:47:60000*/ quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same) /*line quern_gen.go:2700:1*/
 				}
 			}
 		}
@@ -2667,14 +2708,14 @@ func quernHostHistogram(r *host2.Run) {
 			/*line memory.go:55:60000*/ for threadZ := range dimZ {
 				/*line memory.go:56:60000*/ for threadY := range dimY {
 					/*line memory.go:57:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line memory.go:58:60000*/ quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2) /*line quern_gen.go:2670:1*/
+					/*line memory.go:58:60000*/ quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2) /*line quern_gen.go:2711:1*/
 				}
 			}
 		}
 		/*line memory.go:62:60000*/ for threadZ := range dimZ {
 			/*line memory.go:63:60000*/ for threadY := range dimY {
 				/*line memory.go:64:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line memory.go:65:60000*/ quernRow4Histogram(r, dimX, bins, out) /*line quern_gen.go:2677:1*/
+				/*line memory.go:65:60000*/ quernRow4Histogram(r, dimX, bins, out) /*line quern_gen.go:2718:1*/
 			}
 		}
 	}
@@ -2685,7 +2726,7 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line memory.go:32:60000*/ for i := threadX; i < len(bins); i += dimX {
-			/*line memory.go:33:60000*/ bins[i] = 0 /*line quern_gen.go:2688:1*/
+			/*line memory.go:33:60000*/ bins[i] = 0 /*line quern_gen.go:2729:1*/
 		}
 	}
 }
@@ -2702,16 +2743,16 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at int, at2 int,
 			/*line memory.go:37:60000*/ bins[int(row[threadX])%len(bins)] += 1
 			/*line memory.go:37:60000*/ bins[int(row2[threadX])%len(bins)] += 1
 			/*line memory.go:37:60000*/ bins[int(row3[threadX])%len(bins)] += 1
-			/*line memory.go:37:60000*/ bins[int(row4[threadX])%len(bins)] += 1 /*line quern_gen.go:2705:1*/
+			/*line memory.go:37:60000*/ bins[int(row4[threadX])%len(bins)] += 1 /*line quern_gen.go:2746:1*/
 		}
-		/*line memory.go:39:60000*/ return /*line quern_gen.go:2707:1*/
+		/*line memory.go:39:60000*/ return /*line quern_gen.go:2748:1*/
 	}
 	/*line memory.go:41:60000*/ for threadX := range dimX {
 		/*line memory.go:42:60000*/ r.ThreadIdx.X = threadX
 		/*line memory.go:37:60000*/ bins[int(x[at+threadX])%len(bins)] += 1
 		/*line memory.go:37:60000*/ bins[int(x[at2+threadX])%len(bins)] += 1
 		/*line memory.go:37:60000*/ bins[int(x[at3+threadX])%len(bins)] += 1
-		/*line memory.go:37:60000*/ bins[int(x[at4+threadX])%len(bins)] += 1 /*line quern_gen.go:2714:1*/
+		/*line memory.go:37:60000*/ bins[int(x[at4+threadX])%len(bins)] += 1 /*line quern_gen.go:2755:1*/
 	}
 }
 
@@ -2725,15 +2766,15 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 			row5 := x[iFirst2:][:count2]
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
-				/*line memory.go:37:60000*/ bins[int(row5[threadX])%len(bins)] += 1 /*line quern_gen.go:2728:1*/
+				/*line memory.go:37:60000*/ bins[int(row5[threadX])%len(bins)] += 1 /*line quern_gen.go:2769:1*/
 			}
-			/*line memory.go:39:60000*/ return /*line quern_gen.go:2730:1*/
+			/*line memory.go:39:60000*/ return /*line quern_gen.go:2771:1*/
 		}
 	}
 	/*line memory.go:42:60000*/ for threadX := range dimX {
 		/*line memory.go:43:60000*/ r.ThreadIdx.X = threadX
 		/*line memory.go:36:60000*/ if iFirst2+threadX < len(x) {
-			/*line memory.go:37:60000*/ bins[int(x[iFirst2+threadX])%len(bins)] += 1 /*line quern_gen.go:2736:1*/
+			/*line memory.go:37:60000*/ bins[int(x[iFirst2+threadX])%len(bins)] += 1 /*line quern_gen.go:2777:1*/
 		}
 	}
 }
@@ -2743,7 +2784,7 @@ func quernRow4Histogram(r *host2.Run, dimX int, bins []uint32, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line memory.go:40:60000*/ for i2 := threadX; i2 < len(bins); i2 += dimX {
-			/*line memory.go:41:60000*/ atomic.AddUint32(&out[i2], bins[i2]) /*line quern_gen.go:2746:1*/
+			/*line memory.go:41:60000*/ atomic.AddUint32(&out[i2], bins[i2]) /*line quern_gen.go:2787:1*/
 		}
 	}
 }
@@ -2783,9 +2824,9 @@ func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []
 			row := x[base:][:count]
 			for threadX := range count {
 				/*line memory.go:50:60000*/ kernel.AtomicMin(&low[0], row[threadX])
-				/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], row[threadX]) /*line quern_gen.go:2786:1*/
+				/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], row[threadX]) /*line quern_gen.go:2827:1*/
 			}
-			/*line memory.go:53:60000*/ return /*line quern_gen.go:2788:1*/
+			/*line memory.go:53:60000*/ return /*line quern_gen.go:2829:1*/
 		}
 	}
 	/*line memory.go:56:60000*/ for threadX := range width {
@@ -2793,7 +2834,7 @@ func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []
 		/*line memory.go:58:60000*/ i := base + threadX
 		/*line memory.go:49:60000*/ if i < len(x) {
 			/*line memory.go:50:60000*/ kernel.AtomicMin(&low[0], x[i])
-			/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], x[i]) /*line quern_gen.go:2796:1*/
+			/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], x[i]) /*line quern_gen.go:2837:1*/
 		}
 	}
 }
@@ -2841,9 +2882,9 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, l
 				/*line memory.go:64:60000*/ bit := t2
 				/*line memory.go:62:60000*/ kernel.AtomicOr(&set[word], bit)
 				/*line memory.go:63:60000*/ kernel.AtomicAnd(&left[word], ^bit)
-				/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2844:1*/
+				/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2885:1*/
 			}
-			/*line memory.go:66:60000*/ return /*line quern_gen.go:2846:1*/
+			/*line memory.go:66:60000*/ return /*line quern_gen.go:2887:1*/
 		}
 	}
 	/*line memory.go:69*/ for threadX := range width {
@@ -2856,7 +2897,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, l
 			/*line memory.go:63:60000*/ bit := t2
 			/*line memory.go:62:60000*/ kernel.AtomicOr(&set[word], bit)
 			/*line memory.go:63:60000*/ kernel.AtomicAnd(&left[word], ^bit)
-			/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2859:1*/
+			/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2900:1*/
 		}
 	}
 }
@@ -2902,19 +2943,19 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 				i := base + threadX
 				/*line memory.go:79:60000*/ for at := row[threadX] * 2654435769 % n; ; {
 					/*line memory.go:80:60000*/ if r.Halted() {
-						/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2905:1*/
+						/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2946:1*/
 					}
 					/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
 					/*line memory.go:81:60000*/ old2 := old
 					/*line memory.go:81:60000*/ if old2 == 0 || old2 == row[threadX] {
-						/*line memory.go:82:60000*/ break /*line quern_gen.go:2910:1*/
+						/*line memory.go:82:60000*/ break /*line quern_gen.go:2951:1*/
 					}
-					/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2912:1*/
+					/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2953:1*/
 				}
 				/*line memory.go:86*/ old3 := kernel.AtomicExchange(&newest[0], int32(i))
-				/*line memory.go:87:60000*/ row2[threadX] = old3 /*line quern_gen.go:2915:1*/
+				/*line memory.go:87:60000*/ row2[threadX] = old3 /*line quern_gen.go:2956:1*/
 			}
-			/*line memory.go:89:60000*/ return /*line quern_gen.go:2917:1*/
+			/*line memory.go:89:60000*/ return /*line quern_gen.go:2958:1*/
 		}
 	}
 	/*line memory.go:92:60000*/ for threadX := range width {
@@ -2925,17 +2966,17 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 		}
 		/*line memory.go:79:60000*/ for at := keys[i] * 2654435769 % n; ; {
 			/*line memory.go:80:60000*/ if r.Halted() {
-				/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2928:1*/
+				/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2969:1*/
 			}
 			/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
 			/*line memory.go:81:60000*/ old2 := old
 			/*line memory.go:81:60000*/ if old2 == 0 || old2 == keys[i] {
-				/*line memory.go:82:60000*/ break /*line quern_gen.go:2933:1*/
+				/*line memory.go:82:60000*/ break /*line quern_gen.go:2974:1*/
 			}
-			/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2935:1*/
+			/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2976:1*/
 		}
 		/*line memory.go:86*/ old3 := kernel.AtomicExchange(&newest[0], int32(i))
-		/*line memory.go:86*/ previous[i] = old3 /*line quern_gen.go:2938:1*/
+		/*line memory.go:86*/ previous[i] = old3 /*line quern_gen.go:2979:1*/
 	}
 }
 
@@ -2973,9 +3014,9 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 			row := got[base:][:count]
 			for threadX := range count {
 				/*line memory.go:94:60000*/ old := kernel.AtomicSub(&stock[0], 1)
-				/*line memory.go:95:60000*/ row[threadX] = old > 0 /*line quern_gen.go:2976:1*/
+				/*line memory.go:95:60000*/ row[threadX] = old > 0 /*line quern_gen.go:3017:1*/
 			}
-			/*line memory.go:97:60000*/ return /*line quern_gen.go:2978:1*/
+			/*line memory.go:97:60000*/ return /*line quern_gen.go:3019:1*/
 		}
 	}
 	/*line memory.go:100:60000*/ for threadX := range width {
@@ -2983,7 +3024,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 		/*line memory.go:102:60000*/ i := base + threadX
 		/*line memory.go:93:60000*/ if i < len(got) {
 			/*line memory.go:94:60000*/ old := kernel.AtomicSub(&stock[0], 1)
-			/*line memory.go:94:60000*/ got[i] = old > 0 /*line quern_gen.go:2986:1*/
+			/*line memory.go:94:60000*/ got[i] = old > 0 /*line quern_gen.go:3027:1*/
 		}
 	}
 }
@@ -3029,24 +3070,24 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 				var loaded uint32
 				/*line memory.go:109:60000*/ for {
 					/*line memory.go:110:60000*/ if r.Halted() {
-						/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3032:1*/
+						/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3073:1*/
 					}
 					/*line memory.go:109:60000*/ loaded = host2.Load(r, &ready[n-1])
 					/*line memory.go:110:60000*/ if !(loaded == 0) {
-						/*line memory.go:111:60000*/ break /*line quern_gen.go:3036:1*/
+						/*line memory.go:111:60000*/ break /*line quern_gen.go:3077:1*/
 					}
 				}
-				/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3039:1*/
+				/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3080:1*/
 			}
 			/*line memory.go:113:60000*/ sums[n] = sum
-			/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3042:1*/
+			/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3083:1*/
 		}
-		/*line memory.go:116:60000*/ return /*line quern_gen.go:3044:1*/
+		/*line memory.go:116:60000*/ return /*line quern_gen.go:3085:1*/
 	}
 	/*line memory.go:118:60000*/ for threadX := range dimX {
 		/*line memory.go:119:60000*/ r.ThreadIdx.X = threadX
 		/*line memory.go:103:60000*/ if threadX > 0 {
-			/*line memory.go:104:60000*/ continue /*line quern_gen.go:3049:1*/
+			/*line memory.go:104:60000*/ continue /*line quern_gen.go:3090:1*/
 		}
 		/*line memory.go:106*/ old := atomic.AddUint32(&ticket[0], 1) - c
 		/*line memory.go:107:60000*/ n := int(old)
@@ -3056,17 +3097,17 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 			var loaded uint32
 			/*line memory.go:109:60000*/ for {
 				/*line memory.go:110:60000*/ if r.Halted() {
-					/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3059:1*/
+					/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3100:1*/
 				}
 				/*line memory.go:109:60000*/ loaded = host2.Load(r, &ready[n-1])
 				/*line memory.go:110:60000*/ if !(loaded == 0) {
-					/*line memory.go:111:60000*/ break /*line quern_gen.go:3063:1*/
+					/*line memory.go:111:60000*/ break /*line quern_gen.go:3104:1*/
 				}
 			}
-			/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3066:1*/
+			/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3107:1*/
 		}
 		/*line memory.go:113:60000*/ sums[n] = sum
-		/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3069:1*/
+		/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3110:1*/
 	}
 }
 
@@ -3137,12 +3178,12 @@ func quernHostTotal(r *host2.Run) {
 				quernRow5Total(r, last, gridX, partial, out)
 			}
 		}
-	} /*line quern_gen.go:3140:1*/
+	} /*line quern_gen.go:3181:1*/
 }
 
 //go:noinline
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
-	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3145:1*/
+	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3186:1*/
 }
 
 //go:noinline
@@ -3166,7 +3207,7 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at int, at2 in
 		/*line memory.go:126*/ sum[threadX] += x[at2+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at3+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at4+threadX]
-	} /*line quern_gen.go:3169:1*/
+	} /*line quern_gen.go:3210:1*/
 }
 
 //go:noinline
@@ -3190,7 +3231,7 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 		/*line memory.go:125*/ if kFirst2+threadX < len(x) {
 			sum[threadX] += x[kFirst2+threadX]
 		}
-	} /*line quern_gen.go:3193:1*/
+	} /*line quern_gen.go:3234:1*/
 }
 
 //go:noinline
@@ -3232,7 +3273,7 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 			*last = old == uint32(gridX-1)
 			/*line memory.go:137*/ kernel.Fence()
 		}
-	} /*line quern_gen.go:3235:1*/
+	} /*line quern_gen.go:3276:1*/
 }
 
 //go:noinline
@@ -3246,7 +3287,7 @@ func quernRow5Total(r *host2.Run, last *bool, gridX int, partial []float64, out 
 			}
 			out[0] = s2
 		}
-	} /*line quern_gen.go:3249:1*/
+	} /*line quern_gen.go:3290:1*/
 }
 
 func quernPlainSpread(r *host2.Run) {
@@ -3302,7 +3343,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 			loaded := host2.Load(r, &flag[0])
 			/*line memory.go:158*/ saw[i] = loaded == 1
 		}
-	} /*line quern_gen.go:3305:1*/
+	} /*line quern_gen.go:3346:1*/
 }
 
 func quernPlainRows(r *host2.Run) {
@@ -3350,7 +3391,7 @@ func quernHostRows(r *host2.Run) {
 			}
 			stage = 1 - stage
 		}
-	} /*line quern_gen.go:3353:1*/
+	} /*line quern_gen.go:3394:1*/
 }
 
 //go:noinline
@@ -3366,7 +3407,7 @@ func quernRow1Rows(r *host2.Run, blockX int, t1 int, row *[2][256]float32, a []f
 		/*line memory.go:170*/ t6 := a[t5:]
 //line memory.go:170
 		*(*[4]float32)(t4) = *(*[4]float32)(t6)
-	} /*line quern_gen.go:3369:1*/
+	} /*line quern_gen.go:3410:1*/
 }
 
 //go:noinline
@@ -3384,7 +3425,7 @@ func quernRow2Rows(r *host2.Run, next int, t1 int, stage int, row *[2][256]float
 		/*line memory.go:176*/ t12 := a[t11:]
 //line memory.go:176
 		*(*[4]float32)(t10) = *(*[4]float32)(t12)
-	} /*line quern_gen.go:3387:1*/
+	} /*line quern_gen.go:3428:1*/
 }
 
 //go:noinline
@@ -3424,7 +3465,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 			}
 			out[y] = sum
 		}
-	} /*line quern_gen.go:3427:1*/
+	} /*line quern_gen.go:3468:1*/
 }
 
 func quernPlainBlur(r *host2.Run) {
@@ -3459,7 +3500,7 @@ func quernHostBlur(r *host2.Run) {
 				quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
 			}
 		}
-	} /*line quern_gen.go:3462:1*/
+	} /*line quern_gen.go:3503:1*/
 }
 
 //go:noinline
@@ -3476,7 +3517,7 @@ func quernRow1Blur(r *host2.Run, same bool, t3 []float32, x []float32, first int
 		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
 		/*line memory.go:201*/ copy(t3, x[first:])
-	} /*line quern_gen.go:3479:1*/
+	} /*line quern_gen.go:3520:1*/
 }
 
 //go:noinline
@@ -3505,7 +3546,7 @@ func quernRow2Blur(r *host2.Run, base int, x []float32, out []float32, part *[26
 		/*line memory.go:203*/ if i > 0 && i < len(x)-1 {
 			/*line memory.go:205*/ out[i] = (part[at-1] + part[at] + part[at+1]) / 3
 		}
-	} /*line quern_gen.go:3508:1*/
+	} /*line quern_gen.go:3549:1*/
 }
 
 func quernPlainTimed(r *host2.Run) {
@@ -3584,7 +3625,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 		/*line memory.go:221*/ cycles[i] = now3 - start
 		now4 := kernel.GlobalTimer()
 		/*line memory.go:222*/ nanoseconds[i] = now4 - begin
-	} /*line quern_gen.go:3587:1*/
+	} /*line quern_gen.go:3628:1*/
 }
 
 func quernPlainIncrement(r *host2.Run) {
@@ -3616,16 +3657,16 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line options.go:11:70000*/ row[threadX]++ /*line quern_gen.go:3619:1*/
+				/*line options.go:11:70000*/ row[threadX]++ /*line quern_gen.go:3660:1*/
 			}
-			/*line options.go:13:70000*/ return /*line quern_gen.go:3621:1*/
+			/*line options.go:13:70000*/ return /*line quern_gen.go:3662:1*/
 		}
 	}
 	/*line options.go:16:70000*/ for threadX := range width {
 		/*line options.go:17:70000*/ r.ThreadIdx.X = threadX
 		/*line options.go:18:70000*/ i := base + threadX
 		/*line options.go:10:70000*/ if i < len(x) {
-			/*line options.go:11:70000*/ x[i]++ /*line quern_gen.go:3628:1*/
+			/*line options.go:11:70000*/ x[i]++ /*line quern_gen.go:3669:1*/
 		}
 	}
 }
@@ -3666,16 +3707,16 @@ func quernRow1Magnitudes(r *host2.Run, base int, out []float32, x []float32, y [
 			row2 := x[base:][:count]
 			row3 := y[base:][:count]
 			for threadX := range count {
-				/*line options.go:20:70000*/ row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX]))) /*line quern_gen.go:3669:1*/
+				/*line options.go:20:70000*/ row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX]))) /*line quern_gen.go:3710:1*/
 			}
-			/*line options.go:22:70000*/ return /*line quern_gen.go:3671:1*/
+			/*line options.go:22:70000*/ return /*line quern_gen.go:3712:1*/
 		}
 	}
 	/*line options.go:25:70000*/ for threadX := range width {
 		/*line options.go:26:70000*/ r.ThreadIdx.X = threadX
 		/*line options.go:27:70000*/ i := base + threadX
 		/*line options.go:19:70000*/ if i < len(out) {
-			/*line options.go:20:70000*/ out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i]))) /*line quern_gen.go:3678:1*/
+			/*line options.go:20:70000*/ out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i]))) /*line quern_gen.go:3719:1*/
 		}
 	}
 }
@@ -3720,13 +3761,13 @@ func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, su
 				var sum float32
 				/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
 					/*line options.go:33:70000*/ if r.Halted() {
-						/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3723:1*/
+						/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3764:1*/
 					}
-					/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3725:1*/
+					/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3766:1*/
 				}
-				/*line options.go:35:70000*/ row[threadX] = sum /*line quern_gen.go:3727:1*/
+				/*line options.go:35:70000*/ row[threadX] = sum /*line quern_gen.go:3768:1*/
 			}
-			/*line options.go:37:70000*/ return /*line quern_gen.go:3729:1*/
+			/*line options.go:37:70000*/ return /*line quern_gen.go:3770:1*/
 		}
 	}
 	/*line options.go:40:70000*/ for threadX := range width2 {
@@ -3737,11 +3778,11 @@ func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, su
 			var sum float32
 			/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
 				/*line options.go:33:70000*/ if r.Halted() {
-					/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3740:1*/
+					/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3781:1*/
 				}
-				/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3742:1*/
+				/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3783:1*/
 			}
-			/*line options.go:35:70000*/ sums[col] = sum /*line quern_gen.go:3744:1*/
+			/*line options.go:35:70000*/ sums[col] = sum /*line quern_gen.go:3785:1*/
 		}
 	}
 }
@@ -3777,7 +3818,7 @@ func quernHostPolynomials(r *host2.Run) {
 			/*line options.go:49:70000*/ for threadZ := range dimZ {
 				/*line options.go:50:70000*/ for threadY := range dimY {
 					/*line options.go:51:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line options.go:52:70000*/ quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same) /*line quern_gen.go:3780:1*/
+					/*line options.go:52:70000*/ quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same) /*line quern_gen.go:3821:1*/
 				}
 			}
 		}
@@ -3803,9 +3844,9 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 f
 				/*line options.go:54:70000*/ y = y*row[threadX] + c6
 				/*line options.go:55:70000*/ y = y*row[threadX] + c7
 				/*line options.go:56:70000*/ y = y*row[threadX] + c8
-				/*line options.go:51:70000*/ row[threadX] = y /*line quern_gen.go:3806:1*/
+				/*line options.go:51:70000*/ row[threadX] = y /*line quern_gen.go:3847:1*/
 			}
-			/*line options.go:53:70000*/ return /*line quern_gen.go:3808:1*/
+			/*line options.go:53:70000*/ return /*line quern_gen.go:3849:1*/
 		}
 	}
 	/*line options.go:56:70000*/ for threadX := range dimX {
@@ -3821,7 +3862,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 f
 			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c6
 			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c7
 			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c8
-			/*line options.go:51:70000*/ x[iFirst+threadX] = y /*line quern_gen.go:3824:1*/
+			/*line options.go:51:70000*/ x[iFirst+threadX] = y /*line quern_gen.go:3865:1*/
 		}
 	}
 }
@@ -3863,10 +3904,10 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 				i := base + threadX
 				/*line output.go:9:80000*/ if row[threadX] > limit {
 					/*line output.go:10:80000*/ t2 := row[threadX]
-					/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3866:1*/
+					/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3907:1*/
 				}
 			}
-			/*line output.go:13:80000*/ return /*line quern_gen.go:3869:1*/
+			/*line output.go:13:80000*/ return /*line quern_gen.go:3910:1*/
 		}
 	}
 	/*line output.go:16:80000*/ for threadX := range dimX {
@@ -3874,7 +3915,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 		/*line output.go:18:80000*/ i := base + threadX
 		/*line output.go:9:80000*/ if i < len(x) && x[i] > limit {
 			/*line output.go:10:80000*/ t2 := x[i]
-			/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3877:1*/
+			/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3918:1*/
 		}
 	}
 }
@@ -3913,11 +3954,11 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line output.go:19:80000*/ if !(row[threadX] >= 0) {
-					/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3916:1*/
+					/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3957:1*/
 				}
-				/*line output.go:20:80000*/ row[threadX] = math.Sqrt(row[threadX]) /*line quern_gen.go:3918:1*/
+				/*line output.go:20:80000*/ row[threadX] = math.Sqrt(row[threadX]) /*line quern_gen.go:3959:1*/
 			}
-			/*line output.go:22:80000*/ return /*line quern_gen.go:3920:1*/
+			/*line output.go:22:80000*/ return /*line quern_gen.go:3961:1*/
 		}
 	}
 	/*line output.go:25:80000*/ for threadX := range width {
@@ -3925,9 +3966,9 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 		/*line output.go:27:80000*/ i := base + threadX
 		/*line output.go:18:80000*/ if i < len(x) {
 			/*line output.go:19:80000*/ if !(x[i] >= 0) {
-				/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3928:1*/
+				/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3969:1*/
 			}
-			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i]) /*line quern_gen.go:3930:1*/
+			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i]) /*line quern_gen.go:3971:1*/
 		}
 	}
 }
@@ -3972,24 +4013,24 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 					/*line output.go:34:80000*/ row2[threadX] = int32(c - 48)
 //line output.go:35:80000
 				} else {
-					/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:3975:1*/
+					/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:4016:1*/
 				}
 			}
-			/*line output.go:39:80000*/ return /*line quern_gen.go:3978:1*/
+			/*line output.go:39:80000*/ return /*line quern_gen.go:4019:1*/
 		}
 	}
 	/*line output.go:42:80000*/ for threadX := range width {
 		/*line output.go:43:80000*/ r.ThreadIdx.X = threadX
 		/*line output.go:44:80000*/ i := base + threadX
 		/*line output.go:29:80000*/ if i >= len(text) {
-			/*line output.go:30:80000*/ continue /*line quern_gen.go:3985:1*/
+			/*line output.go:30:80000*/ continue /*line quern_gen.go:4026:1*/
 		}
 		/*line output.go:32:80000*/ c := text[i]
 		/*line output.go:33:80000*/ if 48 <= c && c <= 57 {
 			/*line output.go:34:80000*/ values[i] = int32(c - 48)
 //line output.go:35:80000
 		} else {
-			/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:3992:1*/
+			/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:4033:1*/
 		}
 	}
 }
@@ -4037,7 +4078,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 				var count int32
 				/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
 					/*line random.go:17:90000*/ if r.Halted() {
-						/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4040:1*/
+						/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4081:1*/
 					}
 					/*line random.go:17:90000*/ result02 := random.Float32()
 					/*line random.go:18:90000*/ t6 := result02
@@ -4046,12 +4087,12 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 					/*line random.go:19:90000*/ x := t6
 					/*line random.go:20:90000*/ y := t8
 					/*line random.go:18:90000*/ if x*x+y*y < 1 {
-						/*line random.go:19:90000*/ count++ /*line quern_gen.go:4049:1*/
+						/*line random.go:19:90000*/ count++ /*line quern_gen.go:4090:1*/
 					}
 				}
-				/*line random.go:22:90000*/ row[threadX] = count /*line quern_gen.go:4052:1*/
+				/*line random.go:22:90000*/ row[threadX] = count /*line quern_gen.go:4093:1*/
 			}
-			/*line random.go:24:90000*/ return /*line quern_gen.go:4054:1*/
+			/*line random.go:24:90000*/ return /*line quern_gen.go:4095:1*/
 		}
 	}
 	/*line random.go:27:90000*/ for threadX := range width {
@@ -4059,7 +4100,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 		/*line random.go:29:90000*/ i := base + threadX
 		/*line random.go:30:90000*/ t2 := uint64(i)
 		/*line random.go:11:90000*/ if i >= len(hits) {
-			/*line random.go:12:90000*/ continue /*line quern_gen.go:4062:1*/
+			/*line random.go:12:90000*/ continue /*line quern_gen.go:4103:1*/
 		}
 		/*line random.go:14:90000*/ result0 := kernel.NewRandom(seed, t2)
 		/*line random.go:15:90000*/ random := result0
@@ -4067,7 +4108,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 		var count int32
 		/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
 			/*line random.go:17:90000*/ if r.Halted() {
-				/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4070:1*/
+				/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4111:1*/
 			}
 			/*line random.go:17:90000*/ result02 := random.Float32()
 			/*line random.go:18:90000*/ t6 := result02
@@ -4076,10 +4117,10 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 			/*line random.go:19:90000*/ x := t6
 			/*line random.go:20:90000*/ y := t8
 			/*line random.go:18:90000*/ if x*x+y*y < 1 {
-				/*line random.go:19:90000*/ count++ /*line quern_gen.go:4079:1*/
+				/*line random.go:19:90000*/ count++ /*line quern_gen.go:4120:1*/
 			}
 		}
-		/*line random.go:22:90000*/ hits[i] = count /*line quern_gen.go:4082:1*/
+		/*line random.go:22:90000*/ hits[i] = count /*line quern_gen.go:4123:1*/
 	}
 }
 
@@ -4103,14 +4144,14 @@ func quernHostNoise(r *host2.Run) {
 		/*line random.go:30:90000*/ iFirst = blockX * dimX
 		/*line random.go:31:90000*/ for ; iFirst < len(signal); iFirst += size {
 			/*line random.go:32:90000*/ if r.Halted() {
-				/*line random.go:30:90000*/ r.Halt() /*line quern_gen.go:4106:1*/
+				/*line random.go:30:90000*/ r.Halt() /*line quern_gen.go:4147:1*/
 			}
 			/*line random.go:32:90000*/ count := min(dimX, len(signal)-iFirst)
 			/*line random.go:33:90000*/ same := iFirst >= 0 && count <= len(signal)-iFirst
 			/*line random.go:34:90000*/ for threadZ := range dimZ {
 				/*line random.go:35:90000*/ for threadY := range dimY {
 					/*line random.go:36:90000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line random.go:37:90000*/ quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same) /*line quern_gen.go:4113:1*/
+					/*line random.go:37:90000*/ quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same) /*line quern_gen.go:4154:1*/
 				}
 			}
 		}
@@ -4132,9 +4173,9 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 				/*line random.go:32:90000*/ random := result0
 				/*line random.go:32:90000*/ x, _ := random.Normal()
 				/*line random.go:33:90000*/ x2 := x
-				/*line random.go:33:90000*/ row[threadX] += sigma * x2 /*line quern_gen.go:4135:1*/
+				/*line random.go:33:90000*/ row[threadX] += sigma * x2 /*line quern_gen.go:4176:1*/
 			}
-			/*line random.go:35:90000*/ return /*line quern_gen.go:4137:1*/
+			/*line random.go:35:90000*/ return /*line quern_gen.go:4178:1*/
 		}
 	}
 	/*line random.go:38:90000*/ for threadX := range dimX {
@@ -4145,7 +4186,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 			/*line random.go:32:90000*/ random := result0
 			/*line random.go:32:90000*/ x, _ := random.Normal()
 			/*line random.go:33:90000*/ x2 := x
-			/*line random.go:33:90000*/ signal[iFirst+threadX] += sigma * x2 /*line quern_gen.go:4148:1*/
+			/*line random.go:33:90000*/ signal[iFirst+threadX] += sigma * x2 /*line quern_gen.go:4189:1*/
 		}
 	}
 }
@@ -4338,9 +4379,9 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t
 				/*line random.go:185:90000*/ a = t99
 				/*line random.go:186:90000*/ result0_0 := a
 				/*line random.go:187:90000*/ t4_0 := result0_0
-				/*line random.go:188:90000*/ row[threadX] = t4_0 /*line quern_gen.go:4341:1*/
+				/*line random.go:188:90000*/ row[threadX] = t4_0 /*line quern_gen.go:4382:1*/
 			}
-			/*line random.go:190:90000*/ return /*line quern_gen.go:4343:1*/
+			/*line random.go:190:90000*/ return /*line quern_gen.go:4384:1*/
 		}
 	}
 	/*line random.go:193*/ for threadX := range width {
@@ -4494,7 +4535,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t
 			/*line random.go:185:90000*/ a = t99
 			/*line random.go:186:90000*/ result0_0 := a
 			/*line random.go:187:90000*/ t4_0 := result0_0
-			/*line random.go:42:90000*/ keys[i] = t4_0 /*line quern_gen.go:4497:1*/
+			/*line random.go:42:90000*/ keys[i] = t4_0 /*line quern_gen.go:4538:1*/
 		}
 	}
 }
@@ -4574,26 +4615,26 @@ func quernHostTensorProduct(r *host2.Run) {
 		/*line tensor.go:21:100000*/ for threadZ := range 1 {
 			/*line tensor.go:22:100000*/ for threadY := range 1 {
 				/*line tensor.go:23:100000*/ first := (threadZ*1 + threadY) * 128
-				/*line tensor.go:24:100000*/ quernRow1TensorProduct(r, sumss, first) /*line quern_gen.go:4577:1*/
+				/*line tensor.go:24:100000*/ quernRow1TensorProduct(r, sumss, first) /*line quern_gen.go:4618:1*/
 			}
 		}
 		/*line tensor.go:27:100000*/ for ; step < t5; step++ {
 			/*line tensor.go:28:100000*/ if r.Halted() {
-				/*line tensor.go:20:100000*/ r.Halt() /*line quern_gen.go:4582:1*/
+				/*line tensor.go:20:100000*/ r.Halt() /*line quern_gen.go:4623:1*/
 			}
 			/*line tensor.go:22:100000*/ start := step * 2
 			/*line tensor.go:23:100000*/ start2 := step * 16
 			/*line tensor.go:24:100000*/ for threadZ := range 1 {
 				/*line tensor.go:25:100000*/ for threadY := range 1 {
 					/*line tensor.go:26:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:27:100000*/ quernRow2TensorProduct(r, tileA, a, t3, k, start, tileB, b, start2, n, base) /*line quern_gen.go:4589:1*/
+					/*line tensor.go:27:100000*/ quernRow2TensorProduct(r, tileA, a, t3, k, start, tileB, b, start2, n, base) /*line quern_gen.go:4630:1*/
 				}
 			}
 			/*line tensor.go:30:100000*/ for threadZ := range 1 {
 				/*line tensor.go:31:100000*/ for threadY := range 1 {
 					/*line tensor.go:32:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:33:100000*/ first2 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:34:100000*/ quernRow3TensorProduct(r, givens, first2, tileA) /*line quern_gen.go:4596:1*/
+					/*line tensor.go:34:100000*/ quernRow3TensorProduct(r, givens, first2, tileA) /*line quern_gen.go:4637:1*/
 				}
 			}
 			/*line tensor.go:26:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
@@ -4601,28 +4642,28 @@ func quernHostTensorProduct(r *host2.Run) {
 				/*line tensor.go:28:100000*/ for threadY := range 1 {
 					/*line tensor.go:29:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:30:100000*/ first3 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:31:100000*/ quernRow4TensorProduct(r, words, first3, words2, words3, words4, fas, givens2, tileB) /*line quern_gen.go:4604:1*/
+					/*line tensor.go:31:100000*/ quernRow4TensorProduct(r, words, first3, words2, words3, words4, fas, givens2, tileB) /*line quern_gen.go:4645:1*/
 				}
 			}
 			/*line tensor.go:27:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			/*line tensor.go:28:100000*/ for threadZ := range 1 {
 				/*line tensor.go:29:100000*/ for threadY := range 1 {
 					/*line tensor.go:30:100000*/ first4 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:31:100000*/ quernRow5TensorProduct(r, sumss, first4, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s) /*line quern_gen.go:4611:1*/
+					/*line tensor.go:31:100000*/ quernRow5TensorProduct(r, sumss, first4, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s) /*line quern_gen.go:4652:1*/
 				}
 			}
 			/*line tensor.go:28:100000*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
 			/*line tensor.go:29:100000*/ for threadZ := range 1 {
 				/*line tensor.go:30:100000*/ for threadY := range 1 {
 					/*line tensor.go:31:100000*/ first5 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:32:100000*/ quernRow6TensorProduct(r, sumss, first5, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s) /*line quern_gen.go:4618:1*/
+					/*line tensor.go:32:100000*/ quernRow6TensorProduct(r, sumss, first5, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s) /*line quern_gen.go:4659:1*/
 				}
 			}
 			/*line tensor.go:29:100000*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
 			/*line tensor.go:30:100000*/ for threadZ := range 1 {
 				/*line tensor.go:31:100000*/ for threadY := range 1 {
 					/*line tensor.go:32:100000*/ first6 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:33:100000*/ quernRow7TensorProduct(r, sumss, first6, sums6, sums7, sums8, sums9) /*line quern_gen.go:4625:1*/
+					/*line tensor.go:33:100000*/ quernRow7TensorProduct(r, sumss, first6, sums6, sums7, sums8, sums9) /*line quern_gen.go:4666:1*/
 				}
 			}
 		}
@@ -4630,7 +4671,7 @@ func quernHostTensorProduct(r *host2.Run) {
 			/*line tensor.go:38:100000*/ for threadY := range 1 {
 				/*line tensor.go:39:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line tensor.go:40:100000*/ first7 := (threadZ*1 + threadY) * 128
-				/*line tensor.go:41:100000*/ quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468) /*line quern_gen.go:4633:1*/
+				/*line tensor.go:41:100000*/ quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468) /*line quern_gen.go:4674:1*/
 			}
 		}
 	}
@@ -4642,7 +4683,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 //line tensor.go:19:100000
-		*sums = [2]kernel.Accumulator[float32]{} /*line quern_gen.go:4645:1*/
+		*sums = [2]kernel.Accumulator[float32]{} /*line quern_gen.go:4686:1*/
 	}
 }
 
@@ -4657,7 +4698,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a
 		/*line tensor.go:21:100000*/ _ = tileA[warp][t1][t2]
 		/*line tensor.go:21:100000*/ tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
 		/*line tensor.go:22:100000*/ _ = tileB[warp][t1][t2]
-		/*line tensor.go:22:100000*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2] /*line quern_gen.go:4660:1*/
+		/*line tensor.go:22:100000*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2] /*line quern_gen.go:4701:1*/
 	}
 }
 
@@ -4671,7 +4712,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 i
 		t2 := threadX & 31 / 16
 		/*line tensor.go:26:100000*/ _ = tileA[warp][t1][t2]
 		/*line tensor.go:26:100000*/ given := &tileA[warp][t1][t2]
-		/*line tensor.go:27:100000*/ givenRow[threadX] = given /*line quern_gen.go:4674:1*/
+		/*line tensor.go:27:100000*/ givenRow[threadX] = given /*line quern_gen.go:4715:1*/
 	}
 }
 
@@ -4697,7 +4738,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2 []u
 		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
 		/*line tensor.go:27:100000*/ _ = tileB[warp][t1][t2]
 		/*line tensor.go:27:100000*/ given2 := &tileB[warp][t1][t2]
-		/*line tensor.go:28:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4700:1*/
+		/*line tensor.go:28:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4741:1*/
 	}
 }
 
@@ -4732,7 +4773,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:29:100000
 		*t31 = left
 //line tensor.go:30:100000
-		*t32 = sums[0] /*line quern_gen.go:4735:1*/
+		*t32 = sums[0] /*line quern_gen.go:4776:1*/
 	}
 }
 
@@ -4765,7 +4806,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 //line tensor.go:30:100000
 		*t38 = *right
 //line tensor.go:31:100000
-		*t39 = sums[1] /*line quern_gen.go:4768:1*/
+		*t39 = sums[1] /*line quern_gen.go:4809:1*/
 	}
 }
 
@@ -4782,7 +4823,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-		/*line tensor.go:29:100000*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8} /*line quern_gen.go:4785:1*/
+		/*line tensor.go:29:100000*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8} /*line quern_gen.go:4826:1*/
 	}
 }
 
@@ -4827,7 +4868,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		/*line tensor.go:33:100000*/ v7 := sum10[2]
 		/*line tensor.go:34:100000*/ c[(t3+result013)*n*8+t4+8+result014] = v7
 		/*line tensor.go:33:100000*/ v8 := sum10[3]
-		/*line tensor.go:34:100000*/ c[(t3+result015)*n*8+t4+8+result016] = v8 /*line quern_gen.go:4830:1*/
+		/*line tensor.go:34:100000*/ c[(t3+result015)*n*8+t4+8+result016] = v8 /*line quern_gen.go:4871:1*/
 	}
 }
 
@@ -4876,21 +4917,21 @@ func quernHostSimilarities(r *host2.Run) {
 		/*line tensor.go:50:100000*/ for threadZ := range 1 {
 			/*line tensor.go:51:100000*/ for threadY := range 1 {
 				/*line tensor.go:52:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:53:100000*/ quernRow1Similarities(r, lefts, first, rights) /*line quern_gen.go:4879:1*/
+				/*line tensor.go:53:100000*/ quernRow1Similarities(r, lefts, first, rights) /*line quern_gen.go:4920:1*/
 			}
 		}
 		/*line tensor.go:56:100000*/ for ; at < chunks; at += 2 {
 			/*line tensor.go:57:100000*/ for threadZ := range 1 {
 				/*line tensor.go:58:100000*/ for threadY := range 1 {
 					/*line tensor.go:59:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:60:100000*/ quernRow2Similarities(r, tile, vectors, chunks, at) /*line quern_gen.go:4886:1*/
+					/*line tensor.go:60:100000*/ quernRow2Similarities(r, tile, vectors, chunks, at) /*line quern_gen.go:4927:1*/
 				}
 			}
 			/*line tensor.go:63:100000*/ for threadZ := range 1 {
 				/*line tensor.go:64:100000*/ for threadY := range 1 {
 					/*line tensor.go:65:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:66:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:67:100000*/ quernRow3Similarities(r, givens, first2, tile) /*line quern_gen.go:4893:1*/
+					/*line tensor.go:67:100000*/ quernRow3Similarities(r, givens, first2, tile) /*line quern_gen.go:4934:1*/
 				}
 			}
 			/*line tensor.go:52:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
@@ -4898,28 +4939,28 @@ func quernHostSimilarities(r *host2.Run) {
 				/*line tensor.go:54:100000*/ for threadY := range 1 {
 					/*line tensor.go:55:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:56:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:57:100000*/ quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:4901:1*/
+					/*line tensor.go:57:100000*/ quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:4942:1*/
 				}
 			}
 			/*line tensor.go:53:100000*/ host2.LoadMatrix(words5, words6, words7, words8, givens2)
 			/*line tensor.go:54:100000*/ for threadZ := range 1 {
 				/*line tensor.go:55:100000*/ for threadY := range 1 {
 					/*line tensor.go:56:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:57:100000*/ quernRow5Similarities(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:4908:1*/
+					/*line tensor.go:57:100000*/ quernRow5Similarities(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:4949:1*/
 				}
 			}
 			/*line tensor.go:54:100000*/ host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
 			/*line tensor.go:55:100000*/ for threadZ := range 1 {
 				/*line tensor.go:56:100000*/ for threadY := range 1 {
 					/*line tensor.go:57:100000*/ first5 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:58:100000*/ quernRow6Similarities(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:4915:1*/
+					/*line tensor.go:58:100000*/ quernRow6Similarities(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:4956:1*/
 				}
 			}
 			/*line tensor.go:61:100000*/ host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
 			/*line tensor.go:62:100000*/ for threadZ := range 1 {
 				/*line tensor.go:63:100000*/ for threadY := range 1 {
 					/*line tensor.go:64:100000*/ first6 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:65:100000*/ quernRow7Similarities(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:4922:1*/
+					/*line tensor.go:65:100000*/ quernRow7Similarities(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:4963:1*/
 				}
 			}
 		}
@@ -4927,7 +4968,7 @@ func quernHostSimilarities(r *host2.Run) {
 			/*line tensor.go:70:100000*/ for threadY := range 1 {
 				/*line tensor.go:71:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line tensor.go:72:100000*/ first7 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:73:100000*/ quernRow8Similarities(r, lefts, first7, rights, c) /*line quern_gen.go:4930:1*/
+				/*line tensor.go:73:100000*/ quernRow8Similarities(r, lefts, first7, rights, c) /*line quern_gen.go:4971:1*/
 			}
 		}
 	}
@@ -4943,7 +4984,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:47:100000
 		*left = kernel.Accumulator[int32]{}
 //line tensor.go:48:100000
-		*right = kernel.Accumulator[int32]{} /*line quern_gen.go:4946:1*/
+		*right = kernel.Accumulator[int32]{} /*line quern_gen.go:4987:1*/
 	}
 }
 
@@ -4953,7 +4994,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]in
 		r.ThreadIdx.X = threadX
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-		/*line tensor.go:50:100000*/ tile[t1][t2] = vectors[t1*chunks+at+t2] /*line quern_gen.go:4956:1*/
+		/*line tensor.go:50:100000*/ tile[t1][t2] = vectors[t1*chunks+at+t2] /*line quern_gen.go:4997:1*/
 	}
 }
 
@@ -4966,7 +5007,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[
 		t2 := threadX & 31 / 16
 		/*line tensor.go:52:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:52:100000*/ given := &tile[t1][t2]
-		/*line tensor.go:53:100000*/ givenRow[threadX] = given /*line quern_gen.go:4969:1*/
+		/*line tensor.go:53:100000*/ givenRow[threadX] = given /*line quern_gen.go:5010:1*/
 	}
 }
 
@@ -4991,7 +5032,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []ui
 		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
 		/*line tensor.go:53:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:53:100000*/ given2 := &tile[t1][t2]
-		/*line tensor.go:54:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4994:1*/
+		/*line tensor.go:54:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5035:1*/
 	}
 }
 
@@ -5026,7 +5067,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:55:100000
 		*t18 = bLeft
 //line tensor.go:56:100000
-		*t19 = *left /*line quern_gen.go:5029:1*/
+		*t19 = *left /*line quern_gen.go:5070:1*/
 	}
 }
 
@@ -5062,7 +5103,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 //line tensor.go:56:100000
 		*t26 = *bRight
 //line tensor.go:57:100000
-		*t27 = *right /*line quern_gen.go:5065:1*/
+		*t27 = *right /*line quern_gen.go:5106:1*/
 	}
 }
 
@@ -5087,7 +5128,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:55:100000
 		*left = *t24
 //line tensor.go:56:100000
-		*right = t32 /*line quern_gen.go:5090:1*/
+		*right = t32 /*line quern_gen.go:5131:1*/
 	}
 }
 
@@ -5113,7 +5154,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			/*line tensor.go:59:100000*/ t41 := left[i]
 			/*line tensor.go:59:100000*/ t42 := right[i]
 			/*line tensor.go:59:100000*/ c[t38] = t41
-			/*line tensor.go:59:100000*/ c[t40] = t42 /*line quern_gen.go:5116:1*/
+			/*line tensor.go:59:100000*/ c[t40] = t42 /*line quern_gen.go:5157:1*/
 		}
 	}
 }
@@ -5162,21 +5203,21 @@ func quernHostMoments(r *host2.Run) {
 		/*line tensor.go:73:100000*/ for threadZ := range 1 {
 			/*line tensor.go:74:100000*/ for threadY := range 1 {
 				/*line tensor.go:75:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:76:100000*/ quernRow1Moments(r, lefts, first, rights) /*line quern_gen.go:5165:1*/
+				/*line tensor.go:76:100000*/ quernRow1Moments(r, lefts, first, rights) /*line quern_gen.go:5206:1*/
 			}
 		}
 		/*line tensor.go:79:100000*/ for ; at < len(samples); at += 16 {
 			/*line tensor.go:80:100000*/ for threadZ := range 1 {
 				/*line tensor.go:81:100000*/ for threadY := range 1 {
 					/*line tensor.go:82:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:83:100000*/ quernRow2Moments(r, tile, samples, at) /*line quern_gen.go:5172:1*/
+					/*line tensor.go:83:100000*/ quernRow2Moments(r, tile, samples, at) /*line quern_gen.go:5213:1*/
 				}
 			}
 			/*line tensor.go:86:100000*/ for threadZ := range 1 {
 				/*line tensor.go:87:100000*/ for threadY := range 1 {
 					/*line tensor.go:88:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:89:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:90:100000*/ quernRow3Moments(r, givens, first2, tile) /*line quern_gen.go:5179:1*/
+					/*line tensor.go:90:100000*/ quernRow3Moments(r, givens, first2, tile) /*line quern_gen.go:5220:1*/
 				}
 			}
 			/*line tensor.go:75:100000*/ host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
@@ -5184,28 +5225,28 @@ func quernHostMoments(r *host2.Run) {
 				/*line tensor.go:77:100000*/ for threadY := range 1 {
 					/*line tensor.go:78:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:79:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:80:100000*/ quernRow4Moments(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:5187:1*/
+					/*line tensor.go:80:100000*/ quernRow4Moments(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:5228:1*/
 				}
 			}
 			/*line tensor.go:76:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			/*line tensor.go:77:100000*/ for threadZ := range 1 {
 				/*line tensor.go:78:100000*/ for threadY := range 1 {
 					/*line tensor.go:79:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:80:100000*/ quernRow5Moments(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:5194:1*/
+					/*line tensor.go:80:100000*/ quernRow5Moments(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:5235:1*/
 				}
 			}
 			/*line tensor.go:77:100000*/ host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
 			/*line tensor.go:78:100000*/ for threadZ := range 1 {
 				/*line tensor.go:79:100000*/ for threadY := range 1 {
 					/*line tensor.go:80:100000*/ first5 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:81:100000*/ quernRow6Moments(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:5201:1*/
+					/*line tensor.go:81:100000*/ quernRow6Moments(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:5242:1*/
 				}
 			}
 			/*line tensor.go:84:100000*/ host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
 			/*line tensor.go:85:100000*/ for threadZ := range 1 {
 				/*line tensor.go:86:100000*/ for threadY := range 1 {
 					/*line tensor.go:87:100000*/ first6 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:88:100000*/ quernRow7Moments(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:5208:1*/
+					/*line tensor.go:88:100000*/ quernRow7Moments(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:5249:1*/
 				}
 			}
 		}
@@ -5213,7 +5254,7 @@ func quernHostMoments(r *host2.Run) {
 			/*line tensor.go:93:100000*/ for threadY := range 1 {
 				/*line tensor.go:94:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line tensor.go:95:100000*/ first7 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:96:100000*/ quernRow8Moments(r, lefts, first7, rights, c) /*line quern_gen.go:5216:1*/
+				/*line tensor.go:96:100000*/ quernRow8Moments(r, lefts, first7, rights, c) /*line quern_gen.go:5257:1*/
 			}
 		}
 	}
@@ -5229,7 +5270,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 //line tensor.go:71:100000
 		*left = kernel.Accumulator[float32]{}
 //line tensor.go:72:100000
-		*right = kernel.Accumulator[float32]{} /*line quern_gen.go:5232:1*/
+		*right = kernel.Accumulator[float32]{} /*line quern_gen.go:5273:1*/
 	}
 }
 
@@ -5239,7 +5280,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2
 		r.ThreadIdx.X = threadX
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-		/*line tensor.go:73:100000*/ tile[t1][t2] = samples[at+t1][t2] /*line quern_gen.go:5242:1*/
+		/*line tensor.go:73:100000*/ tile[t1][t2] = samples[at+t1][t2] /*line quern_gen.go:5283:1*/
 	}
 }
 
@@ -5252,7 +5293,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, til
 		t2 := threadX & 31 / 16
 		/*line tensor.go:75:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:75:100000*/ given := &tile[t1][t2]
-		/*line tensor.go:76:100000*/ givenRow[threadX] = given /*line quern_gen.go:5255:1*/
+		/*line tensor.go:76:100000*/ givenRow[threadX] = given /*line quern_gen.go:5296:1*/
 	}
 }
 
@@ -5277,7 +5318,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32,
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
 		/*line tensor.go:76:100000*/ _ = tile[t1][t2]
 		/*line tensor.go:76:100000*/ given2 := &tile[t1][t2]
-		/*line tensor.go:77:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5280:1*/
+		/*line tensor.go:77:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5321:1*/
 	}
 }
 
@@ -5312,7 +5353,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 
 //line tensor.go:78:100000
 		*t18 = bLeft
 //line tensor.go:79:100000
-		*t19 = *left /*line quern_gen.go:5315:1*/
+		*t19 = *left /*line quern_gen.go:5356:1*/
 	}
 }
 
@@ -5348,7 +5389,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5
 //line tensor.go:79:100000
 		*t26 = *bRight
 //line tensor.go:80:100000
-		*t27 = *right /*line quern_gen.go:5351:1*/
+		*t27 = *right /*line quern_gen.go:5392:1*/
 	}
 }
 
@@ -5373,7 +5414,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 //line tensor.go:78:100000
 		*left = *t24
 //line tensor.go:79:100000
-		*right = t32 /*line quern_gen.go:5376:1*/
+		*right = t32 /*line quern_gen.go:5417:1*/
 	}
 }
 
@@ -5399,7 +5440,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 			/*line tensor.go:82:100000*/ t41 := left[i]
 			/*line tensor.go:82:100000*/ t42 := right[i]
 			/*line tensor.go:82:100000*/ c[t38] = t41
-			/*line tensor.go:82:100000*/ c[t40] = t42 /*line quern_gen.go:5402:1*/
+			/*line tensor.go:82:100000*/ c[t40] = t42 /*line quern_gen.go:5443:1*/
 		}
 	}
 }
@@ -5452,12 +5493,12 @@ func quernHostSmallProduct(r *host2.Run) {
 		/*line tensor.go:94:100000*/ for threadZ := range 1 {
 			/*line tensor.go:95:100000*/ for threadY := range 1 {
 				/*line tensor.go:96:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:97:100000*/ quernRow1SmallProduct(r, sums, first) /*line quern_gen.go:5455:1*/
+				/*line tensor.go:97:100000*/ quernRow1SmallProduct(r, sums, first) /*line quern_gen.go:5496:1*/
 			}
 		}
 		/*line tensor.go:100:100000*/ for at < k {
 			/*line tensor.go:101:100000*/ if r.Halted() {
-				/*line tensor.go:93:100000*/ r.Halt() /*line quern_gen.go:5460:1*/
+				/*line tensor.go:93:100000*/ r.Halt() /*line quern_gen.go:5501:1*/
 			}
 			/*line tensor.go:94:100000*/ t1 = at
 			/*line tensor.go:95:100000*/ r.ThreadIdx = kernel.Dim3{}
@@ -5467,7 +5508,7 @@ func quernHostSmallProduct(r *host2.Run) {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
 					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:99:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9) /*line quern_gen.go:5470:1*/
+					/*line tensor.go:100:100000*/ quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9) /*line quern_gen.go:5511:1*/
 				}
 			}
 			/*line tensor.go:103:100000*/ r.ThreadIdx = kernel.Dim3{}
@@ -5476,23 +5517,23 @@ func quernHostSmallProduct(r *host2.Run) {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
 					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line tensor.go:99:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72) /*line quern_gen.go:5479:1*/
+					/*line tensor.go:100:100000*/ quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72) /*line quern_gen.go:5520:1*/
 				}
 			}
 			/*line tensor.go:96:100000*/ host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
 			/*line tensor.go:97:100000*/ for threadZ := range 1 {
 				/*line tensor.go:98:100000*/ for threadY := range 1 {
 					/*line tensor.go:99:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5) /*line quern_gen.go:5486:1*/
+					/*line tensor.go:100:100000*/ quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5) /*line quern_gen.go:5527:1*/
 				}
 			}
-			/*line tensor.go:93:100000*/ at += result05 /*line quern_gen.go:5489:1*/
+			/*line tensor.go:93:100000*/ at += result05 /*line quern_gen.go:5530:1*/
 		}
 		/*line tensor.go:95:100000*/ for threadZ := range 1 {
 			/*line tensor.go:96:100000*/ for threadY := range 1 {
 				/*line tensor.go:97:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line tensor.go:98:100000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:99:100000*/ quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184) /*line quern_gen.go:5495:1*/
+				/*line tensor.go:99:100000*/ quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184) /*line quern_gen.go:5536:1*/
 			}
 		}
 	}
@@ -5504,7 +5545,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
 //line tensor.go:91:100000
-		*sum = kernel.Accumulator[float32]{} /*line quern_gen.go:5507:1*/
+		*sum = kernel.Accumulator[float32]{} /*line quern_gen.go:5548:1*/
 	}
 }
 
@@ -5530,7 +5571,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 				/*line tensor.go:95:100000*/ t3 := uint32(bits)
 				/*line tensor.go:96:100000*/ t4 := uint32(bits >> 32)
 				/*line tensor.go:94:100000*/ m[t12] = t3
-				/*line tensor.go:94:100000*/ m[t22] = t4 /*line quern_gen.go:5533:1*/
+				/*line tensor.go:94:100000*/ m[t22] = t4 /*line quern_gen.go:5574:1*/
 			}
 			/*line tensor.go:96:100000*/ result0 = m
 //line tensor.go:97:100000
@@ -5541,15 +5582,15 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 //line tensor.go:101:100000
 				var word uint32
 				/*line tensor.go:102:100000*/ for i2 := 0; i2 < n2; i2++ {
-					/*line tensor.go:94:100000*/ word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << (i2 * 32 / n2) /*line quern_gen.go:5544:1*/
+					/*line tensor.go:94:100000*/ word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << (i2 * 32 / n2) /*line quern_gen.go:5585:1*/
 				}
 				/*line tensor.go:96:100000*/ result02 := word
-				/*line tensor.go:94:100000*/ m[w] = result02 /*line quern_gen.go:5547:1*/
+				/*line tensor.go:94:100000*/ m[w] = result02 /*line quern_gen.go:5588:1*/
 			}
-			/*line tensor.go:96:100000*/ result0 = m /*line quern_gen.go:5549:1*/
+			/*line tensor.go:96:100000*/ result0 = m /*line quern_gen.go:5590:1*/
 		}
 //line tensor.go:98:100000
-		*fa = result0 /*line quern_gen.go:5552:1*/
+		*fa = result0 /*line quern_gen.go:5593:1*/
 	}
 }
 
@@ -5588,12 +5629,12 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:105:100000
 				var word2 uint32
 				/*line tensor.go:106:100000*/ for i3 := 0; i3 < n4; i3++ {
-					/*line tensor.go:95:100000*/ word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << (i3 * 32 / n4) /*line quern_gen.go:5591:1*/
+					/*line tensor.go:95:100000*/ word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << (i3 * 32 / n4) /*line quern_gen.go:5632:1*/
 				}
 				/*line tensor.go:97:100000*/ result04 := word2
-				/*line tensor.go:95:100000*/ m2[w2] = result04 /*line quern_gen.go:5594:1*/
+				/*line tensor.go:95:100000*/ m2[w2] = result04 /*line quern_gen.go:5635:1*/
 			}
-			/*line tensor.go:97:100000*/ result03 = m2 /*line quern_gen.go:5596:1*/
+			/*line tensor.go:97:100000*/ result03 = m2 /*line quern_gen.go:5637:1*/
 		}
 		/*line tensor.go:99:100000*/ fb := result03
 //line tensor.go:96:100000
@@ -5601,7 +5642,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 //line tensor.go:97:100000
 		*t92 = fb
 //line tensor.go:98:100000
-		*t10 = *sum /*line quern_gen.go:5604:1*/
+		*t10 = *sum /*line quern_gen.go:5645:1*/
 	}
 }
 
@@ -5619,7 +5660,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
 //line tensor.go:96:100000
-		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5622:1*/
+		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5663:1*/
 	}
 }
 
@@ -5644,7 +5685,380 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		/*line tensor.go:98:100000*/ v3 := sum[2]
 		/*line tensor.go:99:100000*/ c[result010*8+result011] = v3
 		/*line tensor.go:98:100000*/ v4 := sum[3]
-		/*line tensor.go:99:100000*/ c[result012*8+result013] = v4 /*line quern_gen.go:5647:1*/
+		/*line tensor.go:99:100000*/ c[result012*8+result013] = v4 /*line quern_gen.go:5688:1*/
+	}
+}
+
+func quernPlainGroupTiles(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Value[int](r, 2), host2.Slice[kernel.TileMap](r, 3), host2.Slice[kernel.BFloat16](r, 4), host2.Slice[kernel.BFloat16](r, 5), host2.Slice[float32](r, 6)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_groupTiles(t_, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostGroupTiles(r *host2.Run) {
+	m := host2.Value[int](r, 0)
+	n := host2.Value[int](r, 1)
+	k := host2.Value[int](r, 2)
+	maps := host2.Slice[kernel.TileMap](r, 3)
+	a := host2.Slice[kernel.BFloat16](r, 4)
+	b := host2.Slice[kernel.BFloat16](r, 5)
+	c := host2.Slice[float32](r, 6)
+	gridX := r.GridDim.X
+	var at int
+	sums := host2.Scratch[[8]kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
+	var t17 [][8]kernel.BFloat16
+	tileA := host2.Shared[[1024][8]kernel.BFloat16](r, 1)
+	var t25 int
+	var t28 [][8]kernel.BFloat16
+	tileB := host2.Shared[[512][8]kernel.BFloat16](r, 2)
+	var t36 int
+	givens := host2.Scratch[*[8]kernel.BFloat16](r, 33, r.BlockDim.Count())
+	givens2 := host2.Scratch[*[8]kernel.BFloat16](r, 34, r.BlockDim.Count())
+	sums2 := host2.Scratch[float32](r, 1, r.BlockDim.Count())
+	sums3 := host2.Scratch[float32](r, 2, r.BlockDim.Count())
+	sums4 := host2.Scratch[float32](r, 3, r.BlockDim.Count())
+	sums5 := host2.Scratch[float32](r, 4, r.BlockDim.Count())
+	sums6 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
+	sums7 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
+	sums8 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
+	sums9 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
+	sums10 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	sums11 := host2.Scratch[float32](r, 10, r.BlockDim.Count())
+	sums12 := host2.Scratch[float32](r, 11, r.BlockDim.Count())
+	sums13 := host2.Scratch[float32](r, 12, r.BlockDim.Count())
+	sums14 := host2.Scratch[float32](r, 13, r.BlockDim.Count())
+	sums15 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
+	sums16 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
+	sums17 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
+	sums18 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
+	sums19 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
+	sums20 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
+	sums21 := host2.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums22 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums23 := host2.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums24 := host2.Scratch[float32](r, 23, r.BlockDim.Count())
+	sums25 := host2.Scratch[float32](r, 24, r.BlockDim.Count())
+	sums26 := host2.Scratch[float32](r, 25, r.BlockDim.Count())
+	sums27 := host2.Scratch[float32](r, 26, r.BlockDim.Count())
+	sums28 := host2.Scratch[float32](r, 27, r.BlockDim.Count())
+	sums29 := host2.Scratch[float32](r, 28, r.BlockDim.Count())
+	sums30 := host2.Scratch[float32](r, 29, r.BlockDim.Count())
+	sums31 := host2.Scratch[float32](r, 30, r.BlockDim.Count())
+	sums32 := host2.Scratch[float32](r, 31, r.BlockDim.Count())
+	sums33 := host2.Scratch[float32](r, 32, r.BlockDim.Count())
+	t78 := 0
+	t75 := 0
+	size := t75 >> 1 << 3
+	t782 := 1
+	t752 := 1
+	size2 := t752 >> 1 << 3
+	t783 := 2
+	t753 := 2
+	size3 := t753 >> 1 << 3
+	t784 := 3
+	t754 := 3
+	size4 := t754 >> 1 << 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		block := blockY*gridX + blockX
+		t4 := 2 * block
+		t10 := 2*block + 1
+		t19 := 2 * block
+		t1 := blockY * 128
+		t30 := 2*block + 1
+		t2 := blockX * 64
+		r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:113:100000*/ _ = maps[t4]
+		/*line tensor.go:114:100000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:114:100000*/ _ = maps[t10]
+		/*line tensor.go:117:100000*/ at = 0
+		/*line tensor.go:118:100000*/ for threadZ := range 1 {
+			/*line tensor.go:119:100000*/ for threadY := range 1 {
+				/*line tensor.go:120:100000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:121:100000*/ quernRow1GroupTiles(r, sums, first) /*line quern_gen.go:5778:1*/
+			}
+		}
+		/*line tensor.go:124:100000*/ for ; at < k; at += 64 {
+			/*line tensor.go:125:100000*/ if r.Halted() {
+				/*line tensor.go:117:100000*/ r.Halt() /*line quern_gen.go:5783:1*/
+			}
+			/*line tensor.go:119:100000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:118:100000*/ t17 = tileA[:]
+			/*line tensor.go:119:100000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:118:100000*/ _ = maps[t19]
+			/*line tensor.go:119:100000*/ t25 = at
+			/*line tensor.go:120:100000*/ for threadZ := range 1 {
+				/*line tensor.go:121:100000*/ for threadY := range 1 {
+					/*line tensor.go:122:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:123:100000*/ same := threadY == 0 && threadZ == 0
+					/*line tensor.go:124:100000*/ quernRow2GroupTiles(r, same, maps, t19, t17, a, m, k, t1, t25) /*line quern_gen.go:5794:1*/
+				}
+			}
+			/*line tensor.go:127:100000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:119:100000*/ t28 = tileB[:]
+			/*line tensor.go:120:100000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:119:100000*/ _ = maps[t30]
+			/*line tensor.go:120:100000*/ t36 = at
+			/*line tensor.go:121:100000*/ for threadZ := range 1 {
+				/*line tensor.go:122:100000*/ for threadY := range 1 {
+					/*line tensor.go:123:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:124:100000*/ same2 := threadY == 0 && threadZ == 0
+					/*line tensor.go:125:100000*/ quernRow3GroupTiles(r, same2, maps, t30, t28, b, n, k, t2, t36, threadY, threadZ) /*line quern_gen.go:5806:1*/
+				}
+			}
+			/*line tensor.go:128:100000*/ for threadZ := range 1 {
+				/*line tensor.go:129:100000*/ for threadY := range 1 {
+					/*line tensor.go:130:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:131:100000*/ first2 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:132:100000*/ quernRow4GroupTiles(r, givens, first2, givens2, tileA, tileB) /*line quern_gen.go:5813:1*/
+				}
+			}
+			/*line tensor.go:121:100000*/ host2.GroupMMABFloat16([][]float32{sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33}, givens, givens2, sums)
+			/*line tensor.go:122:100000*/ for threadZ := range 1 {
+				/*line tensor.go:123:100000*/ for threadY := range 1 {
+					/*line tensor.go:124:100000*/ first3 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:125:100000*/ quernRow5GroupTiles(r, sums, first3, sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33) /*line quern_gen.go:5820:1*/
+				}
+			}
+		}
+		/*line tensor.go:129:100000*/ for threadZ := range 1 {
+			/*line tensor.go:130:100000*/ for threadY := range 1 {
+				/*line tensor.go:131:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:132:100000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:133:100000*/ quernRow6GroupTiles(r, sums, first4, t2, t78, t1, size, m, n, c, t782, size2, t783, size3, t784, size4) /*line quern_gen.go:5828:1*/
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first int) {
+	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first:])
+	for threadX := range 256 {
+		sum := &sumRow[threadX]
+//line tensor.go:116:100000
+		*sum = [8]kernel.Accumulator[float32]{} /*line quern_gen.go:5840:1*/
+	}
+}
+
+//go:noinline
+func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int, t17 [][8]kernel.BFloat16, a []kernel.BFloat16, m int, k int, t1 int, t25 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line tensor.go:118:100000*/ if same && threadX == 0 {
+			/*line tensor.go:118:100000*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, t1, t25) /*line quern_gen.go:5849:1*/
+		}
+	}
+}
+
+//go:noinline
+func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 int, t28 [][8]kernel.BFloat16, b []kernel.BFloat16, n int, k int, t2 int, t36 int, threadY int, threadZ int) {
+	if !(threadY == 0 && threadZ == 0) {
+		return
+	}
+	firstX := 0
+	count := 1 - firstX
+	if count <= 0 {
+		return
+	}
+	if t30 >= 0 && t30 < len(maps) {
+		for lane := range count {
+			threadX := firstX + lane
+			r.ThreadIdx.X = threadX
+			/*line tensor.go:119:100000*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36) /*line quern_gen.go:5868:1*/
+		}
+		/*line tensor.go:121:100000*/ return /*line quern_gen.go:5870:1*/
+	}
+	/*line tensor.go:123:100000*/ for threadX := range 256 {
+		/*line tensor.go:124:100000*/ r.ThreadIdx.X = threadX
+		/*line tensor.go:125:100000*/ if same2 && threadX == 0 {
+			/*line tensor.go:119:100000*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36) /*line quern_gen.go:5875:1*/
+		}
+	}
+}
+
+//go:noinline
+func quernRow4GroupTiles(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int, givens2 []*[8]kernel.BFloat16, tileA *[1024][8]kernel.BFloat16, tileB *[512][8]kernel.BFloat16) {
+	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first2:])
+	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first2:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line tensor.go:121:100000*/ t39 := threadX >> 5 / 4 * 64 * 8
+		/*line tensor.go:121:100000*/ _ = tileA[t39]
+		/*line tensor.go:121:100000*/ given := &tileA[t39]
+		/*line tensor.go:121:100000*/ given2 := &tileB[0]
+		/*line tensor.go:122:100000*/ givenRow[threadX] = given
+		/*line tensor.go:123:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5891:1*/
+	}
+}
+
+//go:noinline
+func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first3 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, sums6 []float32, sums7 []float32, sums8 []float32, sums9 []float32, sums10 []float32, sums11 []float32, sums12 []float32, sums13 []float32, sums14 []float32, sums15 []float32, sums16 []float32, sums17 []float32, sums18 []float32, sums19 []float32, sums20 []float32, sums21 []float32, sums22 []float32, sums23 []float32, sums24 []float32, sums25 []float32, sums26 []float32, sums27 []float32, sums28 []float32, sums29 []float32, sums30 []float32, sums31 []float32, sums32 []float32, sums33 []float32) {
+	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first3:])
+	sumRow2 := (*[256]float32)(sums2[first3:])
+	sumRow3 := (*[256]float32)(sums3[first3:])
+	sumRow4 := (*[256]float32)(sums4[first3:])
+	sumRow5 := (*[256]float32)(sums5[first3:])
+	sumRow6 := (*[256]float32)(sums6[first3:])
+	sumRow7 := (*[256]float32)(sums7[first3:])
+	sumRow8 := (*[256]float32)(sums8[first3:])
+	sumRow9 := (*[256]float32)(sums9[first3:])
+	sumRow10 := (*[256]float32)(sums10[first3:])
+	sumRow11 := (*[256]float32)(sums11[first3:])
+	sumRow12 := (*[256]float32)(sums12[first3:])
+	sumRow13 := (*[256]float32)(sums13[first3:])
+	sumRow14 := (*[256]float32)(sums14[first3:])
+	sumRow15 := (*[256]float32)(sums15[first3:])
+	sumRow16 := (*[256]float32)(sums16[first3:])
+	sumRow17 := (*[256]float32)(sums17[first3:])
+	sumRow18 := (*[256]float32)(sums18[first3:])
+	sumRow19 := (*[256]float32)(sums19[first3:])
+	sumRow20 := (*[256]float32)(sums20[first3:])
+	sumRow21 := (*[256]float32)(sums21[first3:])
+	sumRow22 := (*[256]float32)(sums22[first3:])
+	sumRow23 := (*[256]float32)(sums23[first3:])
+	sumRow24 := (*[256]float32)(sums24[first3:])
+	sumRow25 := (*[256]float32)(sums25[first3:])
+	sumRow26 := (*[256]float32)(sums26[first3:])
+	sumRow27 := (*[256]float32)(sums27[first3:])
+	sumRow28 := (*[256]float32)(sums28[first3:])
+	sumRow29 := (*[256]float32)(sums29[first3:])
+	sumRow30 := (*[256]float32)(sums30[first3:])
+	sumRow31 := (*[256]float32)(sums31[first3:])
+	sumRow32 := (*[256]float32)(sums32[first3:])
+	sumRow33 := (*[256]float32)(sums33[first3:])
+	for threadX := range 256 {
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+		sum6 := sumRow6[threadX]
+		sum7 := sumRow7[threadX]
+		sum8 := sumRow8[threadX]
+		sum9 := sumRow9[threadX]
+		sum10 := sumRow10[threadX]
+		sum11 := sumRow11[threadX]
+		sum12 := sumRow12[threadX]
+		sum13 := sumRow13[threadX]
+		sum14 := sumRow14[threadX]
+		sum15 := sumRow15[threadX]
+		sum16 := sumRow16[threadX]
+		sum17 := sumRow17[threadX]
+		sum18 := sumRow18[threadX]
+		sum19 := sumRow19[threadX]
+		sum20 := sumRow20[threadX]
+		sum21 := sumRow21[threadX]
+		sum22 := sumRow22[threadX]
+		sum23 := sumRow23[threadX]
+		sum24 := sumRow24[threadX]
+		sum25 := sumRow25[threadX]
+		sum26 := sumRow26[threadX]
+		sum27 := sumRow27[threadX]
+		sum28 := sumRow28[threadX]
+		sum29 := sumRow29[threadX]
+		sum30 := sumRow30[threadX]
+		sum31 := sumRow31[threadX]
+		sum32 := sumRow32[threadX]
+		sum33 := sumRow33[threadX]
+		/*line tensor.go:121:100000*/ sum[0][0] = sum2
+		/*line tensor.go:122:100000*/ sum[0][1] = sum3
+		/*line tensor.go:123:100000*/ sum[0][2] = sum4
+		/*line tensor.go:124:100000*/ sum[0][3] = sum5
+		/*line tensor.go:125:100000*/ sum[1][0] = sum6
+		/*line tensor.go:126:100000*/ sum[1][1] = sum7
+		/*line tensor.go:127:100000*/ sum[1][2] = sum8
+		/*line tensor.go:128:100000*/ sum[1][3] = sum9
+		/*line tensor.go:129:100000*/ sum[2][0] = sum10
+		/*line tensor.go:130:100000*/ sum[2][1] = sum11
+		/*line tensor.go:131:100000*/ sum[2][2] = sum12
+		/*line tensor.go:132:100000*/ sum[2][3] = sum13
+		/*line tensor.go:133:100000*/ sum[3][0] = sum14
+		/*line tensor.go:134:100000*/ sum[3][1] = sum15
+		/*line tensor.go:135:100000*/ sum[3][2] = sum16
+		/*line tensor.go:136:100000*/ sum[3][3] = sum17
+		/*line tensor.go:137:100000*/ sum[4][0] = sum18
+		/*line tensor.go:138:100000*/ sum[4][1] = sum19
+		/*line tensor.go:139:100000*/ sum[4][2] = sum20
+		/*line tensor.go:140:100000*/ sum[4][3] = sum21
+		/*line tensor.go:141:100000*/ sum[5][0] = sum22
+		/*line tensor.go:142:100000*/ sum[5][1] = sum23
+		/*line tensor.go:143:100000*/ sum[5][2] = sum24
+		/*line tensor.go:144:100000*/ sum[5][3] = sum25
+		/*line tensor.go:145:100000*/ sum[6][0] = sum26
+		/*line tensor.go:146:100000*/ sum[6][1] = sum27
+		/*line tensor.go:147:100000*/ sum[6][2] = sum28
+		/*line tensor.go:148:100000*/ sum[6][3] = sum29
+		/*line tensor.go:149:100000*/ sum[7][0] = sum30
+		/*line tensor.go:150:100000*/ sum[7][1] = sum31
+		/*line tensor.go:151:100000*/ sum[7][2] = sum32
+		/*line tensor.go:152:100000*/ sum[7][3] = sum33 /*line quern_gen.go:5995:1*/
+	}
+}
+
+//go:noinline
+func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first4 int, t2 int, t78 int, t1 int, size int, m int, n int, c []float32, t782 int, size2 int, t783 int, size3 int, t784 int, size4 int) {
+	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first4:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		result0 := threadX&31&3<<1 + t78&1
+		at2 := t2 + result0
+		result02 := threadX&31>>2 + size
+		t77 := t1 + threadX>>5*16 + result02
+		at3 := t77 * n
+		result03 := threadX&31&3<<1 + t782&1
+		at4 := t2 + result03
+		result04 := threadX&31>>2 + size2
+		t772 := t1 + threadX>>5*16 + result04
+		at5 := t772 * n
+		result05 := threadX&31&3<<1 + t783&1
+		at6 := t2 + result05
+		result06 := threadX&31>>2 + size3
+		t773 := t1 + threadX>>5*16 + result06
+		at7 := t773 * n
+		result07 := threadX&31&3<<1 + t784&1
+		at8 := t2 + result07
+		result08 := threadX&31>>2 + size4
+		t774 := t1 + threadX>>5*16 + result08
+		at9 := t774 * n
+		/*line tensor.go:125:100000*/ for j := 0; j < 8; j++ {
+			/*line tensor.go:126:100000*/ t73 := j
+			/*line tensor.go:126:100000*/ _ = sum[t73]
+			/*line tensor.go:126:100000*/ t74 := sum[t73]
+			/*line tensor.go:127:100000*/ v := t74[0]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:128:100000*/ t80 := at2 + j*8
+			/*line tensor.go:129:100000*/ x := t80
+			/*line tensor.go:128:100000*/ if t77 < m && x < n {
+				/*line tensor.go:129:100000*/ c[at3+x] = v /*line quern_gen.go:6035:1*/
+			}
+			/*line tensor.go:126:100000*/ v2 := t74[1]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:128:100000*/ t802 := at4 + j*8
+			/*line tensor.go:129:100000*/ x2 := t802
+			/*line tensor.go:128:100000*/ if t772 < m && x2 < n {
+				/*line tensor.go:129:100000*/ c[at5+x2] = v2 /*line quern_gen.go:6043:1*/
+			}
+			/*line tensor.go:126:100000*/ v3 := t74[2]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:128:100000*/ t803 := at6 + j*8
+			/*line tensor.go:129:100000*/ x3 := t803
+			/*line tensor.go:128:100000*/ if t773 < m && x3 < n {
+				/*line tensor.go:129:100000*/ c[at7+x3] = v3 /*line quern_gen.go:6051:1*/
+			}
+			/*line tensor.go:126:100000*/ v4 := t74[3]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:127:100000*/ _ = sum[j]
+			/*line tensor.go:128:100000*/ t804 := at8 + j*8
+			/*line tensor.go:129:100000*/ x4 := t804
+			/*line tensor.go:128:100000*/ if t774 < m && x4 < n {
+				/*line tensor.go:129:100000*/ c[at9+x4] = v4 /*line quern_gen.go:6059:1*/
+			}
+		}
 	}
 }
 
@@ -5704,16 +6118,16 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 				/*line texture.go:15:110000*/ t3 := u
 				/*line texture.go:16:110000*/ t4 := v
 				/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
-				/*line texture.go:16:110000*/ row[threadX] = result /*line quern_gen.go:5707:1*/
+				/*line texture.go:16:110000*/ row[threadX] = result /*line quern_gen.go:6121:1*/
 			}
-			/*line texture.go:18:110000*/ return /*line quern_gen.go:5709:1*/
+			/*line texture.go:18:110000*/ return /*line quern_gen.go:6123:1*/
 		}
 	}
 	/*line texture.go:21:110000*/ for threadX := range width {
 		/*line texture.go:22:110000*/ r.ThreadIdx.X = threadX
 		/*line texture.go:23:110000*/ x := base + threadX
 		/*line texture.go:10:110000*/ if x >= w || y >= h {
-			/*line texture.go:11:110000*/ continue /*line quern_gen.go:5716:1*/
+			/*line texture.go:11:110000*/ continue /*line quern_gen.go:6130:1*/
 		}
 		/*line texture.go:13:110000*/ result0 := image.Width()
 		/*line texture.go:14:110000*/ u := float32(result0)/2 + (float32(x)+0.5-value)/factor
@@ -5722,7 +6136,7 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 		/*line texture.go:15:110000*/ t3 := u
 		/*line texture.go:16:110000*/ t4 := v
 		/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
-		/*line texture.go:15:110000*/ out[start+x] = result /*line quern_gen.go:5725:1*/
+		/*line texture.go:15:110000*/ out[start+x] = result /*line quern_gen.go:6139:1*/
 	}
 }
 
@@ -5763,13 +6177,13 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y i
 		/*line texture.go:24:110000*/ t3 := x < result0
 		/*line texture.go:25:110000*/ if t3 {
 			/*line texture.go:23:110000*/ result02 := image.Height()
-			/*line texture.go:24:110000*/ t3 = y < result02 /*line quern_gen.go:5766:1*/
+			/*line texture.go:24:110000*/ t3 = y < result02 /*line quern_gen.go:6180:1*/
 		}
 		/*line texture.go:26:110000*/ if t3 {
 			/*line texture.go:24:110000*/ result03 := image.Width()
 			/*line texture.go:24:110000*/ result04 := image.Fetch(t5, y)
 			/*line texture.go:24:110000*/ result05 := image.Fetch(t8, y)
-			/*line texture.go:24:110000*/ out[y*result03+x] = result04 - result05 /*line quern_gen.go:5772:1*/
+			/*line texture.go:24:110000*/ out[y*result03+x] = result04 - result05 /*line quern_gen.go:6186:1*/
 		}
 	}
 }
@@ -5811,9 +6225,9 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 				/*line types.go:14:120000*/ t1 := row[threadX]
 				/*line types.go:15:120000*/ x2 := row2[threadX]
 				/*line types.go:16:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-				/*line types.go:17:120000*/ row[threadX] = result0 /*line quern_gen.go:5814:1*/
+				/*line types.go:17:120000*/ row[threadX] = result0 /*line quern_gen.go:6228:1*/
 			}
-			/*line types.go:19:120000*/ return /*line quern_gen.go:5816:1*/
+			/*line types.go:19:120000*/ return /*line quern_gen.go:6230:1*/
 		}
 	}
 	/*line types.go:22:120000*/ for threadX := range width {
@@ -5823,7 +6237,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 			/*line types.go:14:120000*/ t1 := y[i]
 			/*line types.go:14:120000*/ x2 := x[i]
 			/*line types.go:15:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-			/*line types.go:14:120000*/ y[i] = result0 /*line quern_gen.go:5826:1*/
+			/*line types.go:14:120000*/ y[i] = result0 /*line quern_gen.go:6240:1*/
 		}
 	}
 }
@@ -5869,11 +6283,11 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 				/*line types.go:25:120000*/ t3 := row[threadX]
 				/*line types.go:26:120000*/ for i2 := 0; i2 < 64; i2++ {
 					/*line types.go:24:120000*/ x := t3[i2]
-					/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5872:1*/
+					/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:6286:1*/
 				}
-				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5874:1*/
+				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:6288:1*/
 			}
-			/*line types.go:29:120000*/ return /*line quern_gen.go:5876:1*/
+			/*line types.go:29:120000*/ return /*line quern_gen.go:6290:1*/
 		}
 	}
 	/*line types.go:32:120000*/ for threadX := range width {
@@ -5886,9 +6300,9 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 			/*line types.go:24:120000*/ t3 := rows[i]
 			/*line types.go:25:120000*/ for i2 := 0; i2 < 64; i2++ {
 				/*line types.go:24:120000*/ x := t3[i2]
-				/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:5889:1*/
+				/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:6303:1*/
 			}
-			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:5891:1*/
+			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:6305:1*/
 		}
 	}
 }
@@ -5937,18 +6351,18 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 					/*line types.go:44:120000*/ t3 := result02
 					/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
 					/*line types.go:46:120000*/ if result03 {
-						/*line types.go:43:120000*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32())))) /*line quern_gen.go:5940:1*/
+						/*line types.go:43:120000*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32())))) /*line quern_gen.go:6354:1*/
 					}
 				}
 			}
-			/*line types.go:47:120000*/ return /*line quern_gen.go:5944:1*/
+			/*line types.go:47:120000*/ return /*line quern_gen.go:6358:1*/
 		}
 	}
 	/*line types.go:50:120000*/ for threadX := range width {
 		/*line types.go:51:120000*/ r.ThreadIdx.X = threadX
 		/*line types.go:52:120000*/ i := base + threadX
 		/*line types.go:36:120000*/ if i >= len(x) {
-			/*line types.go:37:120000*/ continue /*line quern_gen.go:5951:1*/
+			/*line types.go:37:120000*/ continue /*line quern_gen.go:6365:1*/
 		}
 		/*line types.go:40:120000*/ x2 := x[i]
 		/*line types.go:41:120000*/ result0 := x2.Bits()&32767 > 31744
@@ -5961,7 +6375,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 			/*line types.go:44:120000*/ t3 := result02
 			/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
 			/*line types.go:46:120000*/ if result03 {
-				/*line types.go:43:120000*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32())))) /*line quern_gen.go:5964:1*/
+				/*line types.go:43:120000*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32())))) /*line quern_gen.go:6378:1*/
 			}
 		}
 	}
@@ -6003,9 +6417,9 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 				r.ThreadIdx.X = threadX
 				/*line types.go:57:120000*/ t2 := row[threadX]
 				/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6006:1*/
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6420:1*/
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6008:1*/
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6422:1*/
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
@@ -6014,7 +6428,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 		/*line types.go:56:120000*/ if i < len(x) {
 			/*line types.go:57:120000*/ t2 := x[i]
 			/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6017:1*/
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6431:1*/
 		}
 	}
 }
@@ -6055,9 +6469,9 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 				r.ThreadIdx.X = threadX
 				/*line types.go:57:120000*/ t2 := row[threadX]
 				/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6058:1*/
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6472:1*/
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6060:1*/
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6474:1*/
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
@@ -6066,7 +6480,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 		/*line types.go:56:120000*/ if i < len(x) {
 			/*line types.go:57:120000*/ t2 := x[i]
 			/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6069:1*/
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6483:1*/
 		}
 	}
 }
@@ -6107,9 +6521,9 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 				r.ThreadIdx.X = threadX
 				/*line types.go:57:120000*/ t2 := row[threadX]
 				/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6110:1*/
+				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6524:1*/
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6112:1*/
+			/*line types.go:60:120000*/ return /*line quern_gen.go:6526:1*/
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
@@ -6118,7 +6532,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 		/*line types.go:56:120000*/ if i < len(x) {
 			/*line types.go:57:120000*/ t2 := x[i]
 			/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6121:1*/
+			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6535:1*/
 		}
 	}
 }
@@ -6160,33 +6574,33 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			for threadX := range count {
 				/*line types.go:69:120000*/ for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
 					/*line types.go:70:120000*/ if r.Halted() {
-						/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6163:1*/
+						/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6577:1*/
 					}
 					/*line types.go:70:120000*/ t1 := v
 					/*line types.go:71:120000*/ t2 := v
 					/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
 					/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-					/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6169:1*/
+					/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6583:1*/
 				}
 			}
-			/*line types.go:77:120000*/ return /*line quern_gen.go:6172:1*/
+			/*line types.go:77:120000*/ return /*line quern_gen.go:6586:1*/
 		}
 	}
 	/*line types.go:80:120000*/ for threadX := range width {
 		/*line types.go:81:120000*/ r.ThreadIdx.X = threadX
 		/*line types.go:82:120000*/ i := base + threadX
 		/*line types.go:66:120000*/ if i >= len(z) || i >= len(steps) {
-			/*line types.go:67:120000*/ continue /*line quern_gen.go:6179:1*/
+			/*line types.go:67:120000*/ continue /*line quern_gen.go:6593:1*/
 		}
 		/*line types.go:69:120000*/ for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
 			/*line types.go:70:120000*/ if r.Halted() {
-				/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6183:1*/
+				/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6597:1*/
 			}
 			/*line types.go:70:120000*/ t1 := v
 			/*line types.go:71:120000*/ t2 := v
 			/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
 			/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-			/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6189:1*/
+			/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6603:1*/
 		}
 	}
 }
@@ -6240,9 +6654,9 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 				/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
 				/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
 				/*line types.go:80:120000*/ t14 := quotient2
-				/*line types.go:81:120000*/ row[threadX] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6243:1*/
+				/*line types.go:81:120000*/ row[threadX] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6657:1*/
 			}
-			/*line types.go:83:120000*/ return /*line quern_gen.go:6245:1*/
+			/*line types.go:83:120000*/ return /*line quern_gen.go:6659:1*/
 		}
 	}
 	/*line types.go:86:120000*/ for threadX := range width {
@@ -6260,7 +6674,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 			/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
 			/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
 			/*line types.go:80:120000*/ t14 := quotient2
-			/*line types.go:79:120000*/ z[i] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6263:1*/
+			/*line types.go:79:120000*/ z[i] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6677:1*/
 		}
 	}
 }
@@ -6303,9 +6717,9 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 				r.ThreadIdx.X = threadX
 				/*line types.go:88:120000*/ t2 := row[threadX]
 				/*line types.go:88:120000*/ result0 := row2[threadX].AddScaled(dt, t2)
-				/*line types.go:89:120000*/ row2[threadX] = result0 /*line quern_gen.go:6306:1*/
+				/*line types.go:89:120000*/ row2[threadX] = result0 /*line quern_gen.go:6720:1*/
 			}
-			/*line types.go:91:120000*/ return /*line quern_gen.go:6308:1*/
+			/*line types.go:91:120000*/ return /*line quern_gen.go:6722:1*/
 		}
 	}
 	/*line types.go:94:120000*/ for threadX := range width {
@@ -6314,7 +6728,7 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 		/*line types.go:87:120000*/ if i < len(position) && i < len(velocity) {
 			/*line types.go:88:120000*/ t2 := velocity[i]
 			/*line types.go:88:120000*/ result0 := position[i].AddScaled(dt, t2)
-			/*line types.go:88:120000*/ position[i] = result0 /*line quern_gen.go:6317:1*/
+			/*line types.go:88:120000*/ position[i] = result0 /*line quern_gen.go:6731:1*/
 		}
 	}
 }
@@ -6362,9 +6776,9 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 				/*line types.go:99:120000*/ t3 := 1 / length
 				/*line types.go:99:120000*/ result02 := n.Scale(t3)
 				/*line types.go:99:120000*/ result03 := result02.Dot(light)
-				/*line types.go:100:120000*/ row2[threadX] = max(0, result03) /*line quern_gen.go:6365:1*/
+				/*line types.go:100:120000*/ row2[threadX] = max(0, result03) /*line quern_gen.go:6779:1*/
 			}
-			/*line types.go:102:120000*/ return /*line quern_gen.go:6367:1*/
+			/*line types.go:102:120000*/ return /*line quern_gen.go:6781:1*/
 		}
 	}
 	/*line types.go:105:120000*/ for threadX := range width {
@@ -6378,7 +6792,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			/*line types.go:99:120000*/ t3 := 1 / length
 			/*line types.go:99:120000*/ result02 := n.Scale(t3)
 			/*line types.go:99:120000*/ result03 := result02.Dot(light)
-			/*line types.go:99:120000*/ out[i] = max(0, result03) /*line quern_gen.go:6381:1*/
+			/*line types.go:99:120000*/ out[i] = max(0, result03) /*line quern_gen.go:6795:1*/
 		}
 	}
 }
@@ -6432,9 +6846,9 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			for threadX := range count {
 				/*line types.go:121:120000*/ _ = row[threadX][0]
 				/*line types.go:122:120000*/ best := &row[threadX][0]
-				/*line types.go:123:120000*/ bestRow2[threadX] = best /*line quern_gen.go:6435:1*/
+				/*line types.go:123:120000*/ bestRow2[threadX] = best /*line quern_gen.go:6849:1*/
 			}
-			/*line types.go:125:120000*/ return /*line quern_gen.go:6437:1*/
+			/*line types.go:125:120000*/ return /*line quern_gen.go:6851:1*/
 		}
 	}
 	/*line types.go:128:120000*/ for threadX := range width {
@@ -6443,9 +6857,9 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		/*line types.go:131:120000*/ i := base + threadX
 		/*line types.go:132:120000*/ if i < len(rows) && i < len(out) {
 			/*line types.go:121:120000*/ _ = rows[i][0]
-			/*line types.go:121:120000*/ best = &rows[i][0] /*line quern_gen.go:6446:1*/
+			/*line types.go:121:120000*/ best = &rows[i][0] /*line quern_gen.go:6860:1*/
 		}
-		/*line types.go:123:120000*/ bestRow[threadX] = best /*line quern_gen.go:6448:1*/
+		/*line types.go:123:120000*/ bestRow[threadX] = best /*line quern_gen.go:6862:1*/
 	}
 }
 
@@ -6469,10 +6883,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t8 {
 					/*line types.go:123:120000*/ result0 := s.width()
 					/*line types.go:123:120000*/ result02 := best.width()
-					/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6472:1*/
+					/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6886:1*/
 				}
 				/*line types.go:126:120000*/ if t8 {
-					/*line types.go:124:120000*/ best = s /*line quern_gen.go:6475:1*/
+					/*line types.go:124:120000*/ best = s /*line quern_gen.go:6889:1*/
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t5]
 				/*line types.go:124:120000*/ s2 := &row2[threadX][t5]
@@ -6480,10 +6894,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t82 {
 					/*line types.go:123:120000*/ result03 := s2.width()
 					/*line types.go:123:120000*/ result04 := best.width()
-					/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6483:1*/
+					/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6897:1*/
 				}
 				/*line types.go:126:120000*/ if t82 {
-					/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6486:1*/
+					/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6900:1*/
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t52]
 				/*line types.go:124:120000*/ s3 := &row2[threadX][t52]
@@ -6491,10 +6905,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t83 {
 					/*line types.go:123:120000*/ result05 := s3.width()
 					/*line types.go:123:120000*/ result06 := best.width()
-					/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6494:1*/
+					/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6908:1*/
 				}
 				/*line types.go:126:120000*/ if t83 {
-					/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6497:1*/
+					/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6911:1*/
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t53]
 				/*line types.go:124:120000*/ s4 := &row2[threadX][t53]
@@ -6502,14 +6916,14 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t84 {
 					/*line types.go:123:120000*/ result07 := s4.width()
 					/*line types.go:123:120000*/ result08 := best.width()
-					/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6505:1*/
+					/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6919:1*/
 				}
 				/*line types.go:126:120000*/ if t84 {
-					/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6508:1*/
+					/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6922:1*/
 				}
-				/*line types.go:126:120000*/ bestRow3[threadX] = best /*line quern_gen.go:6510:1*/
+				/*line types.go:126:120000*/ bestRow3[threadX] = best /*line quern_gen.go:6924:1*/
 			}
-			/*line types.go:128:120000*/ return /*line quern_gen.go:6512:1*/
+			/*line types.go:128:120000*/ return /*line quern_gen.go:6926:1*/
 		}
 	}
 	/*line types.go:131:120000*/ for threadX := range width {
@@ -6523,10 +6937,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t8 {
 				/*line types.go:123:120000*/ result0 := s.width()
 				/*line types.go:123:120000*/ result02 := best.width()
-				/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6526:1*/
+				/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6940:1*/
 			}
 			/*line types.go:126:120000*/ if t8 {
-				/*line types.go:124:120000*/ best = s /*line quern_gen.go:6529:1*/
+				/*line types.go:124:120000*/ best = s /*line quern_gen.go:6943:1*/
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t5]
 			/*line types.go:123:120000*/ s2 := &rows[i][t5]
@@ -6534,10 +6948,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t82 {
 				/*line types.go:123:120000*/ result03 := s2.width()
 				/*line types.go:123:120000*/ result04 := best.width()
-				/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6537:1*/
+				/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6951:1*/
 			}
 			/*line types.go:126:120000*/ if t82 {
-				/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6540:1*/
+				/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6954:1*/
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t52]
 			/*line types.go:123:120000*/ s3 := &rows[i][t52]
@@ -6545,10 +6959,10 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t83 {
 				/*line types.go:123:120000*/ result05 := s3.width()
 				/*line types.go:123:120000*/ result06 := best.width()
-				/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6548:1*/
+				/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6962:1*/
 			}
 			/*line types.go:126:120000*/ if t83 {
-				/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6551:1*/
+				/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6965:1*/
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t53]
 			/*line types.go:123:120000*/ s4 := &rows[i][t53]
@@ -6556,13 +6970,13 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t84 {
 				/*line types.go:123:120000*/ result07 := s4.width()
 				/*line types.go:123:120000*/ result08 := best.width()
-				/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6559:1*/
+				/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6973:1*/
 			}
 			/*line types.go:126:120000*/ if t84 {
-				/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6562:1*/
+				/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6976:1*/
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6565:1*/
+		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6979:1*/
 	}
 }
 
@@ -6586,14 +7000,14 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t85 {
 					/*line types.go:123:120000*/ result09 := s5.width()
 					/*line types.go:123:120000*/ result010 := best.width()
-					/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6589:1*/
+					/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:7003:1*/
 				}
 				/*line types.go:126:120000*/ if t85 {
-					/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6592:1*/
+					/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:7006:1*/
 				}
-				/*line types.go:126:120000*/ bestRow4[threadX] = best /*line quern_gen.go:6594:1*/
+				/*line types.go:126:120000*/ bestRow4[threadX] = best /*line quern_gen.go:7008:1*/
 			}
-			/*line types.go:128:120000*/ return /*line quern_gen.go:6596:1*/
+			/*line types.go:128:120000*/ return /*line quern_gen.go:7010:1*/
 		}
 	}
 	/*line types.go:131:120000*/ for threadX := range width {
@@ -6607,13 +7021,13 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:125:120000*/ if t85 {
 				/*line types.go:123:120000*/ result09 := s5.width()
 				/*line types.go:123:120000*/ result010 := best.width()
-				/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:6610:1*/
+				/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:7024:1*/
 			}
 			/*line types.go:126:120000*/ if t85 {
-				/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:6613:1*/
+				/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:7027:1*/
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6616:1*/
+		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:7030:1*/
 	}
 }
 
@@ -6632,9 +7046,9 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				r.ThreadIdx.X = threadX
 				best := bestRow5[threadX]
 				/*line types.go:127:120000*/ row4[threadX] = *best
-				/*line types.go:128:120000*/ row4[threadX].Counts[2]++ /*line quern_gen.go:6635:1*/
+				/*line types.go:128:120000*/ row4[threadX].Counts[2]++ /*line quern_gen.go:7049:1*/
 			}
-			/*line types.go:130:120000*/ return /*line quern_gen.go:6637:1*/
+			/*line types.go:130:120000*/ return /*line quern_gen.go:7051:1*/
 		}
 	}
 	/*line types.go:133:120000*/ for threadX := range width {
@@ -6643,7 +7057,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		/*line types.go:136:120000*/ i := base + threadX
 		/*line types.go:137:120000*/ if i < len(rows) && i < len(out) {
 			/*line types.go:127:120000*/ out[i] = *best
-			/*line types.go:128:120000*/ out[i].Counts[2]++ /*line quern_gen.go:6646:1*/
+			/*line types.go:128:120000*/ out[i].Counts[2]++ /*line quern_gen.go:7060:1*/
 		}
 	}
 }
@@ -6689,15 +7103,15 @@ func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius i
 		}
 		sumRow2 := sumRow[firstX:][:count]
 		/*line types.go:153:120000*/ clear(sumRow2)
-		/*line types.go:154:120000*/ return /*line quern_gen.go:6692:1*/
+		/*line types.go:154:120000*/ return /*line quern_gen.go:7106:1*/
 	}
 	/*line types.go:156:120000*/ for threadX := range width {
 		/*line types.go:157:120000*/ sum := sumRow[threadX]
 		/*line types.go:158:120000*/ i := base + threadX
 		/*line types.go:159:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
-			/*line types.go:160:120000*/ sum = 0 /*line quern_gen.go:6698:1*/
+			/*line types.go:160:120000*/ sum = 0 /*line quern_gen.go:7112:1*/
 		}
-		/*line types.go:162:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6700:1*/
+		/*line types.go:162:120000*/ sumRow[threadX] = sum /*line quern_gen.go:7114:1*/
 	}
 }
 
@@ -6718,9 +7132,9 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[lane2]
 				/*line types.go:155:120000*/ sum += taps[k+2] * row[lane2]
-				/*line types.go:156:120000*/ sumRow3[lane2] = sum /*line quern_gen.go:6721:1*/
+				/*line types.go:156:120000*/ sumRow3[lane2] = sum /*line quern_gen.go:7135:1*/
 			}
-			/*line types.go:158:120000*/ return /*line quern_gen.go:6723:1*/
+			/*line types.go:158:120000*/ return /*line quern_gen.go:7137:1*/
 		}
 	}
 	/*line types.go:161:120000*/ for threadX := range width {
@@ -6728,9 +7142,9 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 		/*line types.go:163:120000*/ sum := sumRow[threadX]
 		/*line types.go:164:120000*/ i := base + threadX
 		/*line types.go:165:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
-			/*line types.go:155:120000*/ sum += taps[k+2] * in[i+k] /*line quern_gen.go:6731:1*/
+			/*line types.go:155:120000*/ sum += taps[k+2] * in[i+k] /*line quern_gen.go:7145:1*/
 		}
-		/*line types.go:157:120000*/ sumRow[threadX] = sum /*line quern_gen.go:6733:1*/
+		/*line types.go:157:120000*/ sumRow[threadX] = sum /*line quern_gen.go:7147:1*/
 	}
 }
 
@@ -6752,19 +7166,19 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 				var gain float32 = 1
 				/*line types.go:158:120000*/ l := levels[0]
 				/*line types.go:159:120000*/ if sum >= l.From {
-					/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6755:1*/
+					/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:7169:1*/
 				}
 				/*line types.go:158:120000*/ l2 := levels[1]
 				/*line types.go:159:120000*/ if sum >= l2.From {
-					/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6759:1*/
+					/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:7173:1*/
 				}
 				/*line types.go:158:120000*/ l3 := levels[2]
 				/*line types.go:159:120000*/ if sum >= l3.From {
-					/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6763:1*/
+					/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:7177:1*/
 				}
-				/*line types.go:163:120000*/ row2[lane3] = gain * sum /*line quern_gen.go:6765:1*/
+				/*line types.go:163:120000*/ row2[lane3] = gain * sum /*line quern_gen.go:7179:1*/
 			}
-			/*line types.go:165:120000*/ return /*line quern_gen.go:6767:1*/
+			/*line types.go:165:120000*/ return /*line quern_gen.go:7181:1*/
 		}
 	}
 	/*line types.go:168:120000*/ for threadX := range width {
@@ -6776,17 +7190,71 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			var gain float32 = 1
 			/*line types.go:158:120000*/ l := levels[0]
 			/*line types.go:159:120000*/ if sum >= l.From {
-				/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:6779:1*/
+				/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:7193:1*/
 			}
 			/*line types.go:158:120000*/ l2 := levels[1]
 			/*line types.go:159:120000*/ if sum >= l2.From {
-				/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:6783:1*/
+				/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:7197:1*/
 			}
 			/*line types.go:158:120000*/ l3 := levels[2]
 			/*line types.go:159:120000*/ if sum >= l3.From {
-				/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:6787:1*/
+				/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:7201:1*/
 			}
-			/*line types.go:163:120000*/ out[i] = gain * sum /*line quern_gen.go:6789:1*/
+			/*line types.go:163:120000*/ out[i] = gain * sum /*line quern_gen.go:7203:1*/
+		}
+	}
+}
+
+func quernPlainQuantize(r *host2.Run) {
+	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[kernel.Float8E4M3](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_quantize(t_, v0, v1, v2) })
+}
+
+func quernHostQuantize(r *host2.Run) {
+	scale := host2.Value[float32](r, 0)
+	x := host2.Slice[float32](r, 1)
+	out := host2.Slice[kernel.Float8E4M3](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Quantize(r, base, x, out, scale, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Quantize(r *host2.Run, base int, x []float32, out []kernel.Float8E4M3, scale float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, len(x)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(x)-base && count <= len(out)-base {
+			row := x[base:][:count]
+			row2 := out[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line types.go:171:120000*/ t1 := row[threadX] / scale
+				/*line types.go:171:120000*/ result0 := kernel.ToFloat8E4M3[float32](t1)
+				/*line types.go:172:120000*/ row2[threadX] = result0 /*line quern_gen.go:7246:1*/
+			}
+			/*line types.go:174:120000*/ return /*line quern_gen.go:7248:1*/
+		}
+	}
+	/*line types.go:177:120000*/ for threadX := range width {
+		/*line types.go:178:120000*/ r.ThreadIdx.X = threadX
+		/*line types.go:179:120000*/ i := base + threadX
+		/*line types.go:170:120000*/ if i < len(x) && i < len(out) {
+			/*line types.go:171:120000*/ t1 := x[i] / scale
+			/*line types.go:171:120000*/ result0 := kernel.ToFloat8E4M3[float32](t1)
+			/*line types.go:171:120000*/ out[i] = result0 /*line quern_gen.go:7257:1*/
 		}
 	}
 }
@@ -6823,7 +7291,7 @@ func quernHostWarpSums(r *host2.Run) {
 		/*line warp.go:19:130000*/ for threadZ := range dimZ {
 			/*line warp.go:20:130000*/ for threadY := range dimY {
 				/*line warp.go:21:130000*/ first2 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:22:130000*/ quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s) /*line quern_gen.go:6826:1*/
+				/*line warp.go:22:130000*/ quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s) /*line quern_gen.go:7294:1*/
 			}
 		}
 		/*line warp.go:25:130000*/ host2.ScanAdd(scanAdds, vs)
@@ -6833,7 +7301,7 @@ func quernHostWarpSums(r *host2.Run) {
 			/*line warp.go:29:130000*/ for threadY := range dimY {
 				/*line warp.go:30:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:31:130000*/ first3 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:32:130000*/ quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2) /*line quern_gen.go:6836:1*/
+				/*line warp.go:32:130000*/ quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2) /*line quern_gen.go:7304:1*/
 			}
 		}
 	}
@@ -6850,11 +7318,11 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 //line warp.go:14:130000
 			var v float32
 			/*line warp.go:15:130000*/ if i < len(x) {
-				/*line warp.go:16:130000*/ v = row[threadX] /*line quern_gen.go:6853:1*/
+				/*line warp.go:16:130000*/ v = row[threadX] /*line quern_gen.go:7321:1*/
 			}
-			/*line warp.go:18:130000*/ vRow2[threadX] = v /*line quern_gen.go:6855:1*/
+			/*line warp.go:18:130000*/ vRow2[threadX] = v /*line quern_gen.go:7323:1*/
 		}
-		/*line warp.go:20:130000*/ return /*line quern_gen.go:6857:1*/
+		/*line warp.go:20:130000*/ return /*line quern_gen.go:7325:1*/
 	}
 	/*line warp.go:22:130000*/ for threadX := range dimX {
 		/*line warp.go:23:130000*/ r.ThreadIdx.X = threadX
@@ -6862,9 +7330,9 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 //line warp.go:14:130000
 		var v float32
 		/*line warp.go:15:130000*/ if i < len(x) {
-			/*line warp.go:16:130000*/ v = x[i] /*line quern_gen.go:6865:1*/
+			/*line warp.go:16:130000*/ v = x[i] /*line quern_gen.go:7333:1*/
 		}
-		/*line warp.go:18:130000*/ vRow[threadX] = v /*line quern_gen.go:6867:1*/
+		/*line warp.go:18:130000*/ vRow[threadX] = v /*line quern_gen.go:7335:1*/
 	}
 }
 
@@ -6872,7 +7340,7 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2 int, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
-	/*line warp.go:18:130000*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:6875:1*/
+	/*line warp.go:18:130000*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7343:1*/
 }
 
 //go:noinline
@@ -6897,10 +7365,10 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAd
 				/*line warp.go:21:130000*/ t9 := sum
 				/*line warp.go:22:130000*/ t10 := prefix
 				/*line warp.go:23:130000*/ row2[threadX] = t9
-				/*line warp.go:24:130000*/ row3[threadX] = t10 /*line quern_gen.go:6900:1*/
+				/*line warp.go:24:130000*/ row3[threadX] = t10 /*line quern_gen.go:7368:1*/
 			}
 		}
-		/*line warp.go:27:130000*/ return /*line quern_gen.go:6903:1*/
+		/*line warp.go:27:130000*/ return /*line quern_gen.go:7371:1*/
 	}
 	/*line warp.go:29:130000*/ for threadX := range dimX {
 		/*line warp.go:30:130000*/ r.ThreadIdx.X = threadX
@@ -6916,7 +7384,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAd
 			/*line warp.go:21:130000*/ t9 := sum
 			/*line warp.go:22:130000*/ t10 := prefix
 			/*line warp.go:20:130000*/ all[i] = t9
-			/*line warp.go:20:130000*/ upTo[i] = t10 /*line quern_gen.go:6919:1*/
+			/*line warp.go:20:130000*/ upTo[i] = t10 /*line quern_gen.go:7387:1*/
 		}
 	}
 }
@@ -6956,7 +7424,7 @@ func quernHostBlockSum(r *host2.Run) {
 		/*line warp.go:32:130000*/ for threadZ := range 1 {
 			/*line warp.go:33:130000*/ for threadY := range 1 {
 				/*line warp.go:34:130000*/ first := (threadZ*1 + threadY) * 256
-				/*line warp.go:35:130000*/ quernRow1BlockSum(r, ss, first) /*line quern_gen.go:6959:1*/
+				/*line warp.go:35:130000*/ quernRow1BlockSum(r, ss, first) /*line quern_gen.go:7427:1*/
 			}
 		}
 		/*line warp.go:38:130000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
@@ -6968,7 +7436,7 @@ func quernHostBlockSum(r *host2.Run) {
 				/*line warp.go:44:130000*/ for threadY := range 1 {
 					/*line warp.go:45:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line warp.go:46:130000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line warp.go:47:130000*/ quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4) /*line quern_gen.go:6971:1*/
+					/*line warp.go:47:130000*/ quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4) /*line quern_gen.go:7439:1*/
 				}
 			}
 		}
@@ -6978,7 +7446,7 @@ func quernHostBlockSum(r *host2.Run) {
 				/*line warp.go:54:130000*/ for threadY := range 1 {
 					/*line warp.go:55:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line warp.go:56:130000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line warp.go:57:130000*/ quernRow3BlockSum(r, ss, first3, iFirst2, x) /*line quern_gen.go:6981:1*/
+					/*line warp.go:57:130000*/ quernRow3BlockSum(r, ss, first3, iFirst2, x) /*line quern_gen.go:7449:1*/
 				}
 			}
 		}
@@ -6987,7 +7455,7 @@ func quernHostBlockSum(r *host2.Run) {
 			/*line warp.go:36:130000*/ for threadY := range 1 {
 				/*line warp.go:37:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:38:130000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line warp.go:39:130000*/ quernRow4BlockSum(r, reduceAdds, first4, partial) /*line quern_gen.go:6990:1*/
+				/*line warp.go:39:130000*/ quernRow4BlockSum(r, reduceAdds, first4, partial) /*line quern_gen.go:7458:1*/
 			}
 		}
 		/*line warp.go:42:130000*/ for first5 := 0; first5 < threads10; first5 += 32 {
@@ -7002,7 +7470,7 @@ func quernHostBlockSum(r *host2.Run) {
 					/*line warp.go:45:130000*/ threadZ := 0 // no constant, by which Go would not divide
 					/*line warp.go:46:130000*/ _ = threadZ
 					/*line warp.go:47:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:48:130000*/ quernRow5BlockSum(r, ps, at5, n, partial, startX) /*line quern_gen.go:7005:1*/
+					/*line warp.go:48:130000*/ quernRow5BlockSum(r, ps, at5, n, partial, startX) /*line quern_gen.go:7473:1*/
 				}
 				/*line warp.go:44:130000*/ host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
 				/*line warp.go:45:130000*/ reduceAdd2 = reduceAddOf[0]
@@ -7016,7 +7484,7 @@ func quernHostBlockSum(r *host2.Run) {
 					/*line warp.go:52:130000*/ threadZ := 0 // no constant, by which Go would not divide
 					/*line warp.go:53:130000*/ _ = threadZ
 					/*line warp.go:54:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:55:130000*/ quernRow6BlockSum(r, sum, p2, n, startX) /*line quern_gen.go:7019:1*/
+					/*line warp.go:55:130000*/ quernRow6BlockSum(r, sum, p2, n, startX) /*line quern_gen.go:7487:1*/
 				}
 			}
 		}
@@ -7027,7 +7495,7 @@ func quernHostBlockSum(r *host2.Run) {
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30:130000
-	*sRow = [256]float32{} /*line quern_gen.go:7030:1*/
+	*sRow = [256]float32{} /*line quern_gen.go:7498:1*/
 }
 
 //go:noinline
@@ -7044,9 +7512,9 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 			/*line warp.go:33:130000*/ s += row2[threadX]
 			/*line warp.go:34:130000*/ s += row3[threadX]
 			/*line warp.go:35:130000*/ s += row4[threadX]
-			/*line warp.go:36:130000*/ sRow[threadX] = s /*line quern_gen.go:7047:1*/
+			/*line warp.go:36:130000*/ sRow[threadX] = s /*line quern_gen.go:7515:1*/
 		}
-		/*line warp.go:38:130000*/ return /*line quern_gen.go:7049:1*/
+		/*line warp.go:38:130000*/ return /*line quern_gen.go:7517:1*/
 	}
 	/*line warp.go:40:130000*/ for threadX := range 256 {
 		/*line warp.go:41:130000*/ r.ThreadIdx.X = threadX
@@ -7055,7 +7523,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 		/*line warp.go:32:130000*/ s += x[at2+threadX]
 		/*line warp.go:32:130000*/ s += x[at3+threadX]
 		/*line warp.go:32:130000*/ s += x[at4+threadX]
-		/*line warp.go:33:130000*/ sRow[threadX] = s /*line quern_gen.go:7058:1*/
+		/*line warp.go:33:130000*/ sRow[threadX] = s /*line quern_gen.go:7526:1*/
 	}
 }
 
@@ -7073,18 +7541,18 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []
 			for threadX := range count2 {
 				s := sRow2[threadX]
 				/*line warp.go:32:130000*/ s += row5[threadX]
-				/*line warp.go:33:130000*/ sRow2[threadX] = s /*line quern_gen.go:7076:1*/
+				/*line warp.go:33:130000*/ sRow2[threadX] = s /*line quern_gen.go:7544:1*/
 			}
-			/*line warp.go:35:130000*/ return /*line quern_gen.go:7078:1*/
+			/*line warp.go:35:130000*/ return /*line quern_gen.go:7546:1*/
 		}
 	}
 	/*line warp.go:38:130000*/ for threadX := range 256 {
 		/*line warp.go:39:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:40:130000*/ s := sRow[threadX]
 		/*line warp.go:31:130000*/ if iFirst2+threadX < len(x) {
-			/*line warp.go:32:130000*/ s += x[iFirst2+threadX] /*line quern_gen.go:7085:1*/
+			/*line warp.go:32:130000*/ s += x[iFirst2+threadX] /*line quern_gen.go:7553:1*/
 		}
-		/*line warp.go:34:130000*/ sRow[threadX] = s /*line quern_gen.go:7087:1*/
+		/*line warp.go:34:130000*/ sRow[threadX] = s /*line quern_gen.go:7555:1*/
 	}
 }
 
@@ -7096,7 +7564,7 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 		reduceAdd := reduceAddRow[threadX]
 		/*line warp.go:34:130000*/ s2 := reduceAdd
 		/*line warp.go:35:130000*/ if threadX&31 == 0 {
-			/*line warp.go:36:130000*/ partial[threadX>>5] = s2 /*line quern_gen.go:7099:1*/
+			/*line warp.go:36:130000*/ partial[threadX>>5] = s2 /*line quern_gen.go:7567:1*/
 		}
 	}
 }
@@ -7112,11 +7580,11 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, n int, partial *[8]f
 //line warp.go:40:130000
 			var p float32
 			/*line warp.go:41:130000*/ if lane < 8 {
-				/*line warp.go:42:130000*/ p = row6[lane] /*line quern_gen.go:7115:1*/
+				/*line warp.go:42:130000*/ p = row6[lane] /*line quern_gen.go:7583:1*/
 			}
-			/*line warp.go:44:130000*/ pRow2[lane] = p /*line quern_gen.go:7117:1*/
+			/*line warp.go:44:130000*/ pRow2[lane] = p /*line quern_gen.go:7585:1*/
 		}
-		/*line warp.go:46:130000*/ return /*line quern_gen.go:7119:1*/
+		/*line warp.go:46:130000*/ return /*line quern_gen.go:7587:1*/
 	}
 	/*line warp.go:48:130000*/ for lane := range n {
 		/*line warp.go:49:130000*/ threadX := startX + lane
@@ -7124,9 +7592,9 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, n int, partial *[8]f
 //line warp.go:40:130000
 		var p float32
 		/*line warp.go:41:130000*/ if lane < 8 {
-			/*line warp.go:42:130000*/ p = partial[lane] /*line quern_gen.go:7127:1*/
+			/*line warp.go:42:130000*/ p = partial[lane] /*line quern_gen.go:7595:1*/
 		}
-		/*line warp.go:44:130000*/ pRow[lane] = p /*line quern_gen.go:7129:1*/
+		/*line warp.go:44:130000*/ pRow[lane] = p /*line quern_gen.go:7597:1*/
 	}
 }
 
@@ -7135,7 +7603,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n int, startX in
 	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-		/*line warp.go:46:130000*/ kernel.AtomicAdd(&sum[0], p2) /*line quern_gen.go:7138:1*/
+		/*line warp.go:46:130000*/ kernel.AtomicAdd(&sum[0], p2) /*line quern_gen.go:7606:1*/
 	}
 }
 
@@ -7174,7 +7642,7 @@ func quernHostCompact(r *host2.Run) {
 			/*line warp.go:60:130000*/ for threadY := range dimY {
 				/*line warp.go:61:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:62:130000*/ first2 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:63:130000*/ quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count) /*line quern_gen.go:7177:1*/
+				/*line warp.go:63:130000*/ quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count) /*line quern_gen.go:7645:1*/
 			}
 		}
 		/*line warp.go:63:130000*/ host2.Shuffle(shuffles, t3s, 0)
@@ -7184,7 +7652,7 @@ func quernHostCompact(r *host2.Run) {
 			/*line warp.go:67:130000*/ for threadY := range dimY {
 				/*line warp.go:68:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:69:130000*/ first3 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:70:130000*/ quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2) /*line quern_gen.go:7187:1*/
+				/*line warp.go:70:130000*/ quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2) /*line quern_gen.go:7655:1*/
 			}
 		}
 	}
@@ -7199,15 +7667,15 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int,
 		for threadX := range count2 {
 			i := base + threadX
 			/*line warp.go:57:130000*/ keep := i < len(x) && row[threadX] >= 0
-			/*line warp.go:58:130000*/ keepRow2[threadX] = keep /*line quern_gen.go:7202:1*/
+			/*line warp.go:58:130000*/ keepRow2[threadX] = keep /*line quern_gen.go:7670:1*/
 		}
-		/*line warp.go:60:130000*/ return /*line quern_gen.go:7204:1*/
+		/*line warp.go:60:130000*/ return /*line quern_gen.go:7672:1*/
 	}
 	/*line warp.go:62:130000*/ for threadX := range dimX {
 		/*line warp.go:63:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:64:130000*/ i := base + threadX
 		/*line warp.go:57:130000*/ keep := i < len(x) && x[i] >= 0
-		/*line warp.go:58:130000*/ keepRow[threadX] = keep /*line quern_gen.go:7210:1*/
+		/*line warp.go:58:130000*/ keepRow[threadX] = keep /*line quern_gen.go:7678:1*/
 	}
 }
 
@@ -7224,11 +7692,11 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2 int, dimX int, mask
 		var base2 int32
 		/*line warp.go:60:130000*/ if (threadX+first2)&31 == 0 {
 			/*line warp.go:61:130000*/ old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
-			/*line warp.go:62:130000*/ base2 = old /*line quern_gen.go:7227:1*/
+			/*line warp.go:62:130000*/ base2 = old /*line quern_gen.go:7695:1*/
 		}
 		/*line warp.go:63:130000*/ t3 := base2
 		/*line warp.go:64:130000*/ maskRow[threadX] = mask
-		/*line warp.go:65:130000*/ t3Row[threadX] = t3 /*line quern_gen.go:7231:1*/
+		/*line warp.go:65:130000*/ t3Row[threadX] = t3 /*line quern_gen.go:7699:1*/
 	}
 }
 
@@ -7250,10 +7718,10 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 			/*line warp.go:63:130000*/ base3 := shuffle
 			/*line warp.go:64:130000*/ if keep {
 				/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
-				/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = row2[threadX] /*line quern_gen.go:7253:1*/
+				/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = row2[threadX] /*line quern_gen.go:7721:1*/
 			}
 		}
-		/*line warp.go:69:130000*/ return /*line quern_gen.go:7256:1*/
+		/*line warp.go:69:130000*/ return /*line quern_gen.go:7724:1*/
 	}
 	/*line warp.go:71:130000*/ for threadX := range dimX {
 		/*line warp.go:72:130000*/ r.ThreadIdx.X = threadX
@@ -7264,7 +7732,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 		/*line warp.go:63:130000*/ base3 := shuffle
 		/*line warp.go:64:130000*/ if keep {
 			/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
-			/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = x[i] /*line quern_gen.go:7267:1*/
+			/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = x[i] /*line quern_gen.go:7735:1*/
 		}
 	}
 }
@@ -7303,7 +7771,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:77:130000*/ for threadY := range 1 {
 				/*line warp.go:78:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:79:130000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line warp.go:80:130000*/ quernRow2Shuffles(r, vs, first2, os, shuffles, t6s) /*line quern_gen.go:7306:1*/
+				/*line warp.go:80:130000*/ quernRow2Shuffles(r, vs, first2, os, shuffles, t6s) /*line quern_gen.go:7774:1*/
 			}
 		}
 		/*line warp.go:76:130000*/ host2.ShuffleUp(shuffleUps, t6s, 1)
@@ -7311,7 +7779,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:78:130000*/ for threadY := range 1 {
 				/*line warp.go:79:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:80:130000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line warp.go:81:130000*/ quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s) /*line quern_gen.go:7314:1*/
+				/*line warp.go:81:130000*/ quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s) /*line quern_gen.go:7782:1*/
 			}
 		}
 		/*line warp.go:77:130000*/ host2.ShuffleDown(shuffleDowns, t8s, 2)
@@ -7319,7 +7787,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:79:130000*/ for threadY := range 1 {
 				/*line warp.go:80:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:81:130000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line warp.go:82:130000*/ quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s) /*line quern_gen.go:7322:1*/
+				/*line warp.go:82:130000*/ quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s) /*line quern_gen.go:7790:1*/
 			}
 		}
 		/*line warp.go:78:130000*/ host2.ShuffleXor(shuffleXors, t10s, 1)
@@ -7327,7 +7795,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:80:130000*/ for threadY := range 1 {
 				/*line warp.go:81:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:82:130000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line warp.go:83:130000*/ quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens) /*line quern_gen.go:7330:1*/
+				/*line warp.go:83:130000*/ quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens) /*line quern_gen.go:7798:1*/
 			}
 		}
 		/*line warp.go:79:130000*/ host2.Gather(shuffles2, t12s, givens)
@@ -7335,7 +7803,7 @@ func quernHostShuffles(r *host2.Run) {
 			/*line warp.go:81:130000*/ for threadY := range 1 {
 				/*line warp.go:82:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:83:130000*/ first6 := (threadZ*1 + threadY) * 32
-				/*line warp.go:84:130000*/ quernRow6Shuffles(r, os, first6, shuffles2) /*line quern_gen.go:7338:1*/
+				/*line warp.go:84:130000*/ quernRow6Shuffles(r, os, first6, shuffles2) /*line quern_gen.go:7806:1*/
 			}
 		}
 	}
@@ -7358,9 +7826,9 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []
 			/*line warp.go:75:130000*/ t4 := v
 			/*line warp.go:76:130000*/ vRow[threadX] = v
 			/*line warp.go:77:130000*/ oRow[threadX] = o
-			/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7361:1*/
+			/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7829:1*/
 		}
-		/*line warp.go:80:130000*/ return /*line quern_gen.go:7363:1*/
+		/*line warp.go:80:130000*/ return /*line quern_gen.go:7831:1*/
 	}
 	/*line warp.go:82:130000*/ for threadX := range 32 {
 		/*line warp.go:83:130000*/ r.ThreadIdx.X = threadX
@@ -7372,7 +7840,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []
 		/*line warp.go:75:130000*/ t4 := v
 		/*line warp.go:76:130000*/ vRow[threadX] = v
 		/*line warp.go:77:130000*/ oRow[threadX] = o
-		/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7375:1*/
+		/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7843:1*/
 	}
 }
 
@@ -7389,7 +7857,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 		shuffle := shuffleRow[threadX]
 		/*line warp.go:75:130000*/ o[0] = shuffle
 		/*line warp.go:76:130000*/ t6 := v
-		/*line warp.go:77:130000*/ t6Row[threadX] = t6 /*line quern_gen.go:7392:1*/
+		/*line warp.go:77:130000*/ t6Row[threadX] = t6 /*line quern_gen.go:7860:1*/
 	}
 }
 
@@ -7406,7 +7874,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 		shuffleUp := shuffleUpRow[threadX]
 		/*line warp.go:76:130000*/ o[1] = shuffleUp
 		/*line warp.go:77:130000*/ t8 := v
-		/*line warp.go:78:130000*/ t8Row[threadX] = t8 /*line quern_gen.go:7409:1*/
+		/*line warp.go:78:130000*/ t8Row[threadX] = t8 /*line quern_gen.go:7877:1*/
 	}
 }
 
@@ -7423,7 +7891,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 		shuffleDown := shuffleDownRow[threadX]
 		/*line warp.go:77:130000*/ o[2] = shuffleDown
 		/*line warp.go:78:130000*/ t10 := v
-		/*line warp.go:79:130000*/ t10Row[threadX] = t10 /*line quern_gen.go:7426:1*/
+		/*line warp.go:79:130000*/ t10Row[threadX] = t10 /*line quern_gen.go:7894:1*/
 	}
 }
 
@@ -7444,7 +7912,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		/*line warp.go:80:130000*/ t13 := int(v) % 32
 		/*line warp.go:81:130000*/ given := t13 & 31
 		/*line warp.go:82:130000*/ t12Row[threadX] = t12
-		/*line warp.go:83:130000*/ givenRow[threadX] = given /*line quern_gen.go:7447:1*/
+		/*line warp.go:83:130000*/ givenRow[threadX] = given /*line quern_gen.go:7915:1*/
 	}
 }
 
@@ -7456,7 +7924,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-		/*line warp.go:79:130000*/ o[4] = shuffle2 /*line quern_gen.go:7459:1*/
+		/*line warp.go:79:130000*/ o[4] = shuffle2 /*line quern_gen.go:7927:1*/
 	}
 }
 
@@ -7496,7 +7964,7 @@ func quernHostAgreements(r *host2.Run) {
 			/*line warp.go:90:130000*/ for threadY := range 1 {
 				/*line warp.go:91:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:92:130000*/ first2 := (threadZ*1 + threadY) * 64
-				/*line warp.go:93:130000*/ quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys) /*line quern_gen.go:7499:1*/
+				/*line warp.go:93:130000*/ quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys) /*line quern_gen.go:7967:1*/
 			}
 		}
 		/*line warp.go:89:130000*/ host2.MatchAll(nil, matchAlls, givens2)
@@ -7504,7 +7972,7 @@ func quernHostAgreements(r *host2.Run) {
 			/*line warp.go:91:130000*/ for threadY := range 1 {
 				/*line warp.go:92:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:93:130000*/ first3 := (threadZ*1 + threadY) * 64
-				/*line warp.go:94:130000*/ quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys) /*line quern_gen.go:7507:1*/
+				/*line warp.go:94:130000*/ quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys) /*line quern_gen.go:7975:1*/
 			}
 		}
 		/*line warp.go:90:130000*/ host2.Any(anys, givens3)
@@ -7514,7 +7982,7 @@ func quernHostAgreements(r *host2.Run) {
 			{
 				/*line warp.go:94:130000*/ at, n, startX := first4, lanes, first4
 				/*line warp.go:95:130000*/ _, _, _ = at, n, startX
-				/*line warp.go:96:130000*/ quernRow4Agreements(r, anys, at, n, t8s) /*line quern_gen.go:7517:1*/
+				/*line warp.go:96:130000*/ quernRow4Agreements(r, anys, at, n, t8s) /*line quern_gen.go:7985:1*/
 			}
 			/*line warp.go:98:130000*/ if t8s[first4] {
 //line warp.go:99:130000
@@ -7526,7 +7994,7 @@ func quernHostAgreements(r *host2.Run) {
 					/*line warp.go:104:130000*/ threadZ := 0 // no constant, by which Go would not divide
 					/*line warp.go:105:130000*/ _ = threadZ
 					/*line warp.go:106:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:107:130000*/ quernRow5Agreements(r, givens4, at, n, keys, base, startX) /*line quern_gen.go:7529:1*/
+					/*line warp.go:107:130000*/ quernRow5Agreements(r, givens4, at, n, keys, base, startX) /*line quern_gen.go:7997:1*/
 				}
 				/*line warp.go:109:130000*/ host2.All(allOf[:], givens4[first4:][:lanes])
 				/*line warp.go:110:130000*/ all = allOf[0]
@@ -7534,7 +8002,7 @@ func quernHostAgreements(r *host2.Run) {
 				{
 					/*line warp.go:112:130000*/ at, n, startX := first4, lanes, first4
 					/*line warp.go:113:130000*/ _, _, _ = at, n, startX
-					/*line warp.go:114:130000*/ quernRow6Agreements(r, t8s, at, n, all) /*line quern_gen.go:7537:1*/
+					/*line warp.go:114:130000*/ quernRow6Agreements(r, t8s, at, n, all) /*line quern_gen.go:8005:1*/
 				}
 			}
 //line warp.go:117:130000
@@ -7546,7 +8014,7 @@ func quernHostAgreements(r *host2.Run) {
 				/*line warp.go:122:130000*/ threadZ := 0 // no constant, by which Go would not divide
 				/*line warp.go:123:130000*/ _ = threadZ
 				/*line warp.go:124:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				/*line warp.go:125:130000*/ quernRow7Agreements(r, t8s, at, n, zero, base, startX) /*line quern_gen.go:7549:1*/
+				/*line warp.go:125:130000*/ quernRow7Agreements(r, t8s, at, n, zero, base, startX) /*line quern_gen.go:8017:1*/
 			}
 		}
 	}
@@ -7558,13 +8026,13 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
 		/*line warp.go:88:130000*/ copy(givenRow[:], row[0:64])
-		/*line warp.go:89:130000*/ return /*line quern_gen.go:7561:1*/
+		/*line warp.go:89:130000*/ return /*line quern_gen.go:8029:1*/
 	}
 	/*line warp.go:91:130000*/ for threadX := range 64 {
 		/*line warp.go:92:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:93:130000*/ i := base + threadX
 		/*line warp.go:88:130000*/ given := keys[i]
-		/*line warp.go:89:130000*/ givenRow[threadX] = given /*line quern_gen.go:7567:1*/
+		/*line warp.go:89:130000*/ givenRow[threadX] = given /*line quern_gen.go:8035:1*/
 	}
 }
 
@@ -7581,9 +8049,9 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 			/*line warp.go:88:130000*/ row2[threadX] = int32(bits.OnesCount32(matchAny))
 			/*line warp.go:89:130000*/ _ = row3[threadX]
 			/*line warp.go:90:130000*/ given2 := row4[threadX]
-			/*line warp.go:91:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7584:1*/
+			/*line warp.go:91:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8052:1*/
 		}
-		/*line warp.go:93:130000*/ return /*line quern_gen.go:7586:1*/
+		/*line warp.go:93:130000*/ return /*line quern_gen.go:8054:1*/
 	}
 	/*line warp.go:95:130000*/ for threadX := range 64 {
 		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
@@ -7592,7 +8060,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		/*line warp.go:88:130000*/ count[i] = int32(bits.OnesCount32(matchAny))
 		/*line warp.go:89:130000*/ _ = single[i]
 		/*line warp.go:89:130000*/ given2 := keys[i]
-		/*line warp.go:90:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7595:1*/
+		/*line warp.go:90:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8063:1*/
 	}
 }
 
@@ -7607,9 +8075,9 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 			matchAll := matchAllRow[threadX]
 			/*line warp.go:89:130000*/ row5[threadX] = matchAll
 			/*line warp.go:90:130000*/ given3 := row6[threadX] == 0
-			/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7610:1*/
+			/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:8078:1*/
 		}
-		/*line warp.go:93:130000*/ return /*line quern_gen.go:7612:1*/
+		/*line warp.go:93:130000*/ return /*line quern_gen.go:8080:1*/
 	}
 	/*line warp.go:95:130000*/ for threadX := range 64 {
 		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
@@ -7617,7 +8085,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 		/*line warp.go:98:130000*/ i := base + threadX
 		/*line warp.go:89:130000*/ single[i] = matchAll
 		/*line warp.go:90:130000*/ given3 := keys[i] == 0
-		/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:7620:1*/
+		/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:8088:1*/
 	}
 }
 
@@ -7625,7 +8093,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 func quernRow4Agreements(r *host2.Run, anys []bool, at int, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
-	/*line warp.go:90:130000*/ copy(t8Row, anyRow) /*line quern_gen.go:7628:1*/
+	/*line warp.go:90:130000*/ copy(t8Row, anyRow) /*line quern_gen.go:8096:1*/
 }
 
 //go:noinline
@@ -7636,7 +8104,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, n int, keys []uin
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:90:130000*/ given4 := keys[i] == 0
-		/*line warp.go:91:130000*/ givenRow4[lane] = given4 /*line quern_gen.go:7639:1*/
+		/*line warp.go:91:130000*/ givenRow4[lane] = given4 /*line quern_gen.go:8107:1*/
 	}
 }
 
@@ -7645,7 +8113,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at int, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
 		/*line warp.go:90:130000*/ t8 := !all
-		/*line warp.go:91:130000*/ t8Row[lane] = t8 /*line quern_gen.go:7648:1*/
+		/*line warp.go:91:130000*/ t8Row[lane] = t8 /*line quern_gen.go:8116:1*/
 	}
 }
 
@@ -7657,7 +8125,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at int, n int, zero []bool, b
 		r.ThreadIdx.X = threadX
 		t8 := t8Row[lane]
 		i := base + threadX
-		/*line warp.go:90:130000*/ zero[i] = t8 /*line quern_gen.go:7660:1*/
+		/*line warp.go:90:130000*/ zero[i] = t8 /*line quern_gen.go:8128:1*/
 	}
 }
 
@@ -7696,35 +8164,35 @@ func quernHostBounds(r *host2.Run) {
 		/*line warp.go:99:130000*/ for threadZ := range 1 {
 			/*line warp.go:100:130000*/ for threadY := range 1 {
 				/*line warp.go:101:130000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line warp.go:102:130000*/ quernRow2Bounds(r, reduceMins, first2, t2s) /*line quern_gen.go:7699:1*/
+				/*line warp.go:102:130000*/ quernRow2Bounds(r, reduceMins, first2, t2s) /*line quern_gen.go:8167:1*/
 			}
 		}
 		/*line warp.go:105:130000*/ host2.ReduceMax(reduceMaxs, vs)
 		/*line warp.go:106:130000*/ for threadZ := range 1 {
 			/*line warp.go:107:130000*/ for threadY := range 1 {
 				/*line warp.go:108:130000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line warp.go:109:130000*/ quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs) /*line quern_gen.go:7706:1*/
+				/*line warp.go:109:130000*/ quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs) /*line quern_gen.go:8174:1*/
 			}
 		}
 		/*line warp.go:99:130000*/ host2.ReduceAnd(reduceAnds, vs)
 		/*line warp.go:100:130000*/ for threadZ := range 1 {
 			/*line warp.go:101:130000*/ for threadY := range 1 {
 				/*line warp.go:102:130000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line warp.go:103:130000*/ quernRow4Bounds(r, reduceAnds, first4, t6s) /*line quern_gen.go:7713:1*/
+				/*line warp.go:103:130000*/ quernRow4Bounds(r, reduceAnds, first4, t6s) /*line quern_gen.go:8181:1*/
 			}
 		}
 		/*line warp.go:106:130000*/ host2.ReduceOr(reduceOrs, vs)
 		/*line warp.go:107:130000*/ for threadZ := range 1 {
 			/*line warp.go:108:130000*/ for threadY := range 1 {
 				/*line warp.go:109:130000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line warp.go:110:130000*/ quernRow5Bounds(r, reduceOrs, first5, t8s) /*line quern_gen.go:7720:1*/
+				/*line warp.go:110:130000*/ quernRow5Bounds(r, reduceOrs, first5, t8s) /*line quern_gen.go:8188:1*/
 			}
 		}
 		/*line warp.go:113:130000*/ host2.ReduceXor(reduceXors, vs)
 		/*line warp.go:114:130000*/ for threadZ := range 1 {
 			/*line warp.go:115:130000*/ for threadY := range 1 {
 				/*line warp.go:116:130000*/ first6 := (threadZ*1 + threadY) * 32
-				/*line warp.go:117:130000*/ quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors) /*line quern_gen.go:7727:1*/
+				/*line warp.go:117:130000*/ quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors) /*line quern_gen.go:8195:1*/
 			}
 		}
 		/*line warp.go:100:130000*/ host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
@@ -7732,7 +8200,7 @@ func quernHostBounds(r *host2.Run) {
 			/*line warp.go:102:130000*/ for threadY := range 1 {
 				/*line warp.go:103:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line warp.go:104:130000*/ first7 := (threadZ*1 + threadY) * 32
-				/*line warp.go:105:130000*/ quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out) /*line quern_gen.go:7735:1*/
+				/*line warp.go:105:130000*/ quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out) /*line quern_gen.go:8203:1*/
 			}
 		}
 	}
@@ -7744,12 +8212,12 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
 		/*line warp.go:97:130000*/ copy(vRow[:], row[0:32])
-		/*line warp.go:98:130000*/ return /*line quern_gen.go:7747:1*/
+		/*line warp.go:98:130000*/ return /*line quern_gen.go:8215:1*/
 	}
 	/*line warp.go:100:130000*/ for threadX := range 32 {
 		/*line warp.go:101:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:97:130000*/ v := x[threadX]
-		/*line warp.go:98:130000*/ vRow[threadX] = v /*line quern_gen.go:7752:1*/
+		/*line warp.go:98:130000*/ vRow[threadX] = v /*line quern_gen.go:8220:1*/
 	}
 }
 
@@ -7757,7 +8225,7 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
-	/*line warp.go:98:130000*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:7760:1*/
+	/*line warp.go:98:130000*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8228:1*/
 }
 
 //go:noinline
@@ -7773,7 +8241,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 		/*line warp.go:99:130000*/ low := t2
 		/*line warp.go:100:130000*/ high := t4
 		/*line warp.go:101:130000*/ lowRow[threadX] = low
-		/*line warp.go:102:130000*/ highRow[threadX] = high /*line quern_gen.go:7776:1*/
+		/*line warp.go:102:130000*/ highRow[threadX] = high /*line quern_gen.go:8244:1*/
 	}
 }
 
@@ -7781,14 +8249,14 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
-	/*line warp.go:99:130000*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:7784:1*/
+	/*line warp.go:99:130000*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8252:1*/
 }
 
 //go:noinline
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
-	/*line warp.go:99:130000*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:7791:1*/
+	/*line warp.go:99:130000*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8259:1*/
 }
 
 //go:noinline
@@ -7809,7 +8277,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduc
 		/*line warp.go:102:130000*/ xor := t10
 		/*line warp.go:103:130000*/ andRow[threadX] = and
 		/*line warp.go:104:130000*/ orRow[threadX] = or
-		/*line warp.go:105:130000*/ xorRow[threadX] = xor /*line quern_gen.go:7812:1*/
+		/*line warp.go:105:130000*/ xorRow[threadX] = xor /*line quern_gen.go:8280:1*/
 	}
 }
 
@@ -7848,7 +8316,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 			/*line warp.go:102:130000*/ out[2] = t20
 			/*line warp.go:102:130000*/ out[3] = t21
 			/*line warp.go:102:130000*/ out[4] = t22
-			/*line warp.go:102:130000*/ out[5] = t23 /*line quern_gen.go:7851:1*/
+			/*line warp.go:102:130000*/ out[5] = t23 /*line quern_gen.go:8319:1*/
 		}
 	}
 }
@@ -7884,12 +8352,12 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 	if base >= 0 && 128 <= len(x)-base {
 		row := (*[128]int32)(x[base:])
 		/*line warp.go:112:130000*/ copy(tile[0:128], row[0:128])
-		/*line warp.go:113:130000*/ return /*line quern_gen.go:7887:1*/
+		/*line warp.go:113:130000*/ return /*line quern_gen.go:8355:1*/
 	}
 	/*line warp.go:115:130000*/ for threadX := range 128 {
 		/*line warp.go:116:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:117:130000*/ i := base + threadX
-		/*line warp.go:112:130000*/ tile[threadX] = x[i] /*line quern_gen.go:7892:1*/
+		/*line warp.go:112:130000*/ tile[threadX] = x[i] /*line quern_gen.go:8360:1*/
 	}
 }
 
@@ -7899,14 +8367,14 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 		row2 := (*[128]int32)(x[base:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
-			/*line warp.go:114:130000*/ row2[threadX] = tile[threadX^31] /*line quern_gen.go:7902:1*/
+			/*line warp.go:114:130000*/ row2[threadX] = tile[threadX^31] /*line quern_gen.go:8370:1*/
 		}
-		/*line warp.go:116:130000*/ return /*line quern_gen.go:7904:1*/
+		/*line warp.go:116:130000*/ return /*line quern_gen.go:8372:1*/
 	}
 	/*line warp.go:118:130000*/ for threadX := range 128 {
 		/*line warp.go:119:130000*/ r.ThreadIdx.X = threadX
 		/*line warp.go:120:130000*/ i := base + threadX
-		/*line warp.go:114:130000*/ x[i] = tile[threadX^31] /*line quern_gen.go:7909:1*/
+		/*line warp.go:114:130000*/ x[i] = tile[threadX^31] /*line quern_gen.go:8377:1*/
 	}
 }
 
@@ -7941,13 +8409,13 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 		/*line actor.go:28:140000*/ for threadY := range 1 {
 			/*line actor.go:29:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			/*line actor.go:30:140000*/ first2 := (threadZ*1 + threadY) * 64
-			/*line actor.go:31:140000*/ quernRow2Summarise(r, reduceAdds, first2, sums) /*line quern_gen.go:7944:1*/
+			/*line actor.go:31:140000*/ quernRow2Summarise(r, reduceAdds, first2, sums) /*line quern_gen.go:8412:1*/
 		}
 	}
 	/*line actor.go:34:140000*/ for threadZ := range 1 {
 		/*line actor.go:35:140000*/ for threadY := range 1 {
 			/*line actor.go:36:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line actor.go:37:140000*/ quernRow3Summarise(r, state, sums, out, result0, action) /*line quern_gen.go:7950:1*/
+			/*line actor.go:37:140000*/ quernRow3Summarise(r, state, sums, out, result0, action) /*line quern_gen.go:8418:1*/
 		}
 	}
 }
@@ -7958,7 +8426,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		/*line actor.go:26:140000*/ given := in.Values[threadX]
-		/*line actor.go:27:140000*/ givenRow[threadX] = given /*line quern_gen.go:7961:1*/
+		/*line actor.go:27:140000*/ givenRow[threadX] = given /*line quern_gen.go:8429:1*/
 	}
 }
 
@@ -7970,7 +8438,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 		reduceAdd := reduceAddRow[threadX]
 		/*line actor.go:26:140000*/ sum := reduceAdd
 		/*line actor.go:27:140000*/ if threadX&31 == 0 {
-			/*line actor.go:28:140000*/ sums[threadX>>5] = sum /*line quern_gen.go:7973:1*/
+			/*line actor.go:28:140000*/ sums[threadX>>5] = sum /*line quern_gen.go:8441:1*/
 		}
 	}
 }
@@ -7983,14 +8451,14 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 			/*line actor.go:32:140000*/ state.Sum += float64(sums[0]) + float64(sums[1])
 			/*line actor.go:33:140000*/ state.Count += 64
 //line actor.go:34:140000
-			*out = *state /*line quern_gen.go:7986:1*/
+			*out = *state /*line quern_gen.go:8454:1*/
 		}
 		/*line actor.go:24:140000*/ if result0 > 4 {
-			/*line actor.go:24:140000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:7989:1*/
+			/*line actor.go:24:140000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:8457:1*/
 		}
 		/*line actor.go:26:140000*/ if threadX == 0 {
 //line actor.go:24:140000
-			*action = result0 /*line quern_gen.go:7993:1*/
+			*action = result0 /*line quern_gen.go:8461:1*/
 		}
 	}
 }
@@ -8028,13 +8496,13 @@ func quernHostLongerReduceParts(r *host2.Run) {
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:45:150000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:150000*/ break /*line quern_gen.go:8031:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:46:150000*/ break /*line quern_gen.go:8499:1*/
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:48:150000*/ for threadZ := range 1 {
 				/*line quern.dev/algo/internal/template/reduce.go:49:150000*/ for threadY := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:8037:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:8505:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ switch {
@@ -8044,28 +8512,28 @@ func quernHostLongerReduceParts(r *host2.Run) {
 					/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
 							/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first3 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceParts(r, vs, first3, results) /*line quern_gen.go:8047:1*/
+							/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceParts(r, vs, first3, results) /*line quern_gen.go:8515:1*/
 						}
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8050:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8518:1*/
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
 				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
 					/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8055:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8523:1*/
 					}
 					/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t23 = d
 					/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
 							/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first4 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8061:1*/
+							/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8529:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t23)
 					/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
 							/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first5 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8068:1*/
+							/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8536:1*/
 						}
 					}
 					/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t23)
@@ -8074,7 +8542,7 @@ func quernHostLongerReduceParts(r *host2.Run) {
 						/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
 							/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first6 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8077:1*/
+							/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8545:1*/
 						}
 					}
 				}
@@ -8100,7 +8568,7 @@ func quernHostLongerReduceParts(r *host2.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:8103:1*/
+	} /*line quern_gen.go:8571:1*/
 }
 
 //go:noinline
@@ -8140,7 +8608,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ sum = result03
 				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
 					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8143:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8611:1*/
 					}
 					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t14 := first + j
 					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t14*4]
@@ -8167,7 +8635,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result06 := longer(t20, t24)
 					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t26 := result06
 					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result07 := longer(t16, t26)
-					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8170:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8638:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:60:150000*/ if j2 < count {
@@ -8179,7 +8647,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 					/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ sum = result08
 //line quern.dev/algo/internal/template/reduce.go:64:150000
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8182:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8650:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:67:150000*/ active := base3
@@ -8188,7 +8656,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 //line quern.dev/algo/internal/template/reduce.go:70:150000
 			} else {
 				/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8191:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8659:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ count2 := active
@@ -8197,9 +8665,9 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 			/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ v3 := v2
 			/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ countRow[threadX] = count2
 			/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ countRow2[threadX] = count3
-			/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8200:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8668:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:191:150000*/ return /*line quern_gen.go:8202:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:191:150000*/ return /*line quern_gen.go:8670:1*/
 	}
 	/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadX := range 256 {
 		/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ r.ThreadIdx.X = threadX
@@ -8231,7 +8699,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ sum = result03
 			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
 				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8234:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8702:1*/
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t14 := first + j
 				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t14*4]
@@ -8258,7 +8726,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result06 := longer(t20, t24)
 				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t26 := result06
 				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result07 := longer(t16, t26)
-				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8261:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8729:1*/
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:60:150000*/ if j2 < count {
@@ -8270,7 +8738,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 				/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ sum = result08
 //line quern.dev/algo/internal/template/reduce.go:64:150000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8273:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8741:1*/
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:67:150000*/ active := base3
@@ -8279,7 +8747,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 //line quern.dev/algo/internal/template/reduce.go:70:150000
 		} else {
 			/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8282:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8750:1*/
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ count2 := active
@@ -8288,7 +8756,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 		/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ v3 := v2
 		/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ countRow[threadX] = count2
 		/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ countRow2[threadX] = count3
-		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8291:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8759:1*/
 	}
 }
 
@@ -8296,7 +8764,7 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8299:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8767:1*/
 }
 
 //go:noinline
@@ -8313,7 +8781,7 @@ func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 
 		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t3.X
 		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t3
 		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8316:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8784:1*/
 	}
 }
 
@@ -8330,7 +8798,7 @@ func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5
 		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
 		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t3.Y
 		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8333:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8801:1*/
 	}
 }
 
@@ -8353,10 +8821,10 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []ke
 			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v3
 			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t72 := other
 			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result09 := longer(t6, t72)
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v3 = result09 /*line quern_gen.go:8356:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v3 = result09 /*line quern_gen.go:8824:1*/
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v3
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8359:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8827:1*/
 	}
 }
 
@@ -8364,7 +8832,7 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []ke
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8367:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8835:1*/
 }
 
 //go:noinline
@@ -8376,9 +8844,9 @@ func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], fi
 		result := resultRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ v4 := result
 		/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ if threadX&31 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ partial[threadX/32] = v4 /*line quern_gen.go:8379:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ partial[threadX/32] = v4 /*line quern_gen.go:8847:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8381:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8849:1*/
 	}
 }
 
@@ -8395,15 +8863,15 @@ func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []ke
 				/*line quern.dev/algo/internal/template/reduce.go:192*/ t12 := v4
 				/*line quern.dev/algo/internal/template/reduce.go:192*/ t25 := partial[w]
 				/*line quern.dev/algo/internal/template/reduce.go:192*/ result010 := longer(t12, t25)
-				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ v4 = result010 /*line quern_gen.go:8398:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ v4 = result010 /*line quern_gen.go:8866:1*/
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ result2 := v4
 		/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ sum2 := result2
 		/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:150000*/ out[blockX] = sum2 /*line quern_gen.go:8404:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:75:150000*/ out[blockX] = sum2 /*line quern_gen.go:8872:1*/
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8406:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8874:1*/
 	}
 }
 
@@ -8449,7 +8917,7 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			/*line quern.dev/algo/internal/template/reduce.go:89:150000*/ for threadY := range 1 {
 				/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ quernRow2LongerReduceRows(r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in) /*line quern_gen.go:8452:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ quernRow2LongerReduceRows(r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in) /*line quern_gen.go:8920:1*/
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:95:150000*/ switch {
@@ -8458,35 +8926,35 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			/*line quern.dev/algo/internal/template/reduce.go:97:150000*/ for threadZ := range 1 {
 				/*line quern.dev/algo/internal/template/reduce.go:98:150000*/ for threadY := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:99:150000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:100:150000*/ quernRow3LongerReduceRows(r, lanes2, first4, width) /*line quern_gen.go:8461:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:100:150000*/ quernRow3LongerReduceRows(r, lanes2, first4, width) /*line quern_gen.go:8929:1*/
 				}
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ if width == 1 {
 				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first5 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow4LongerReduceRows(r, vs, first5, results) /*line quern_gen.go:8468:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow4LongerReduceRows(r, vs, first5, results) /*line quern_gen.go:8936:1*/
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8471:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8939:1*/
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
 			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
 				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8476:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8944:1*/
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t22 = d
 				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow5LongerReduceRows(r, vs, first6, t3s, shuffleDowns, givens) /*line quern_gen.go:8482:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow5LongerReduceRows(r, vs, first6, t3s, shuffleDowns, givens) /*line quern_gen.go:8950:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
 				/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first7 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow6LongerReduceRows(r, t3s, first7, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8489:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow6LongerReduceRows(r, t3s, first7, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8957:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
@@ -8495,7 +8963,7 @@ func quernHostLongerReduceRows(r *host2.Run) {
 					/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first8 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow7LongerReduceRows(r, counts, first8, vs, lanes2, shuffleDowns, shuffleDowns3, d, width, start) /*line quern_gen.go:8498:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow7LongerReduceRows(r, counts, first8, vs, lanes2, shuffleDowns, shuffleDowns3, d, width, start) /*line quern_gen.go:8966:1*/
 					}
 				}
 			}
@@ -8513,7 +8981,7 @@ func quernHostLongerReduceRows(r *host2.Run) {
 				quernRow9LongerReduceRows(r, tos, first10, lanes, results, out)
 			}
 		}
-	} /*line quern_gen.go:8516:1*/
+	} /*line quern_gen.go:8984:1*/
 }
 
 //go:noinline
@@ -8522,7 +8990,7 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, base int, gro
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86:150000*/ to := (base + threadX) >> group
-		/*line quern.dev/algo/internal/template/reduce.go:87:150000*/ toRow[threadX] = to /*line quern_gen.go:8525:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:87:150000*/ toRow[threadX] = to /*line quern_gen.go:8993:1*/
 	}
 }
 
@@ -8541,11 +9009,11 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes []int,
 		/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ first3 := 0
 		/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ if parts > 1 {
 			/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ row = to / parts
-			/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ first3 = (to - row*parts) * part /*line quern_gen.go:8544:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ first3 = (to - row*parts) * part /*line quern_gen.go:9012:1*/
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:94:150000*/ count := min(part, n-first3)
 		/*line quern.dev/algo/internal/template/reduce.go:95:150000*/ if to >= len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:96:150000*/ count = 0 /*line quern_gen.go:8548:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:96:150000*/ count = 0 /*line quern_gen.go:9016:1*/
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:98:150000*/ sum := kernel.Vec2[float32]{}
 		/*line quern.dev/algo/internal/template/reduce.go:99:150000*/ active := min(count, width)
@@ -8581,7 +9049,7 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes []int,
 				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ sum = result03
 				/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ for j := lane + width; j < vectors; j += width {
 					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ r.Halt() /*line quern_gen.go:8584:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ r.Halt() /*line quern_gen.go:9052:1*/
 					}
 					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ t17 := at + j
 					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t17*4]
@@ -8608,7 +9076,7 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes []int,
 					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result06 := longer(t23, t27)
 					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t29 := result06
 					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result07 := longer(t19, t29)
-					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ sum = result07 /*line quern_gen.go:8611:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ sum = result07 /*line quern_gen.go:9079:1*/
 				}
 			}
 //line quern.dev/algo/internal/template/reduce.go:112:150000
@@ -8617,19 +9085,19 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes []int,
 			/*line quern.dev/algo/internal/template/reduce.go:114:150000*/ sum = in[at2+lane]
 			/*line quern.dev/algo/internal/template/reduce.go:115:150000*/ for j2 := lane + width; j2 < count; j2 += width {
 				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:115:150000*/ r.Halt() /*line quern_gen.go:8620:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:115:150000*/ r.Halt() /*line quern_gen.go:9088:1*/
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ t31 := sum
 				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ t32 := in[at2+j2]
 				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ result08 := longer(t31, t32)
-				/*line quern.dev/algo/internal/template/reduce.go:117:150000*/ sum = result08 /*line quern_gen.go:8625:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:117:150000*/ sum = result08 /*line quern_gen.go:9093:1*/
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ count2 := active
 		/*line quern.dev/algo/internal/template/reduce.go:120:150000*/ v := sum
 		/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ laneRow[threadX] = lane
 		/*line quern.dev/algo/internal/template/reduce.go:122:150000*/ countRow[threadX] = count2
-		/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ vRow[threadX] = v /*line quern_gen.go:8632:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ vRow[threadX] = v /*line quern_gen.go:9100:1*/
 	}
 }
 
@@ -8638,7 +9106,7 @@ func quernRow3LongerReduceRows(r *host2.Run, lanes2 []int, first4 int, width int
 	laneRow2 := (*[256]int)(lanes2[first4:])
 	for threadX := range 256 {
 		/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ laneRow2[threadX] = lane2 /*line quern_gen.go:8641:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ laneRow2[threadX] = lane2 /*line quern_gen.go:9109:1*/
 	}
 }
 
@@ -8646,7 +9114,7 @@ func quernRow3LongerReduceRows(r *host2.Run, lanes2 []int, first4 int, width int
 func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8649:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9117:1*/
 }
 
 //go:noinline
@@ -8663,7 +9131,7 @@ func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 i
 		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t33.X
 		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t33
 		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8666:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:9134:1*/
 	}
 }
 
@@ -8680,7 +9148,7 @@ func quernRow6LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first7 
 		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
 		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t33.Y
 		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8683:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:9151:1*/
 	}
 }
 
@@ -8704,10 +9172,10 @@ func quernRow7LongerReduceRows(r *host2.Run, counts []int, first8 int, vs []kern
 			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v
 			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t72 := other
 			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result09 := longer(t6, t72)
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result09 /*line quern_gen.go:8707:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result09 /*line quern_gen.go:9175:1*/
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8710:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:9178:1*/
 	}
 }
 
@@ -8715,7 +9183,7 @@ func quernRow7LongerReduceRows(r *host2.Run, counts []int, first8 int, vs []kern
 func quernRow8LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first9 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first9:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8718:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9186:1*/
 }
 
 //go:noinline
@@ -8730,7 +9198,7 @@ func quernRow9LongerReduceRows(r *host2.Run, tos []int, first10 int, lanes []int
 		result := resultRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ sum2 := result
 		/*line quern.dev/algo/internal/template/reduce.go:120:150000*/ if to < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ out[to] = sum2 /*line quern_gen.go:8733:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ out[to] = sum2 /*line quern_gen.go:9201:1*/
 		}
 	}
 }
@@ -8770,25 +9238,25 @@ func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int,
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ if t1 >= width {
-				/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ break /*line quern_gen.go:8773:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ break /*line quern_gen.go:9241:1*/
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:139:150000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
 				/*line quern.dev/algo/internal/template/reduce.go:140:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:139:150000*/ r.Halt() /*line quern_gen.go:8777:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:139:150000*/ r.Halt() /*line quern_gen.go:9245:1*/
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:140:150000*/ at := (z*n+first)*width + t1
 				/*line quern.dev/algo/internal/template/reduce.go:141:150000*/ sum := in[at]
 				/*line quern.dev/algo/internal/template/reduce.go:142:150000*/ for y := first + 1; y < last; y++ {
 					/*line quern.dev/algo/internal/template/reduce.go:143:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:142:150000*/ r.Halt() /*line quern_gen.go:8783:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:142:150000*/ r.Halt() /*line quern_gen.go:9251:1*/
 					}
 					/*line quern.dev/algo/internal/template/reduce.go:143:150000*/ at += width
 					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ t2 := sum
 					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ t3 := in[at]
 					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ result0 := longer(t2, t3)
-					/*line quern.dev/algo/internal/template/reduce.go:145:150000*/ sum = result0 /*line quern_gen.go:8789:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:145:150000*/ sum = result0 /*line quern_gen.go:9257:1*/
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:146:150000*/ out[(z*gridY+blockY)*width+t1] = sum /*line quern_gen.go:8791:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:146:150000*/ out[(z*gridY+blockY)*width+t1] = sum /*line quern_gen.go:9259:1*/
 			}
 		}
 	}
@@ -8830,28 +9298,28 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first3 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceSegments(r, vs, first3, results) /*line quern_gen.go:8833:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceSegments(r, vs, first3, results) /*line quern_gen.go:9301:1*/
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8836:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:9304:1*/
 			}
 			/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
 			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
 				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8841:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:9309:1*/
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t22 = d
 				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first4 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8847:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:9315:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
 				/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
 					/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first5 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8854:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:9322:1*/
 					}
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
@@ -8860,7 +9328,7 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 					/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
 						/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8863:1*/
+						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:9331:1*/
 					}
 				}
 			}
@@ -8878,7 +9346,7 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8881:1*/
+	} /*line quern_gen.go:9349:1*/
 }
 
 //go:noinline
@@ -8898,19 +9366,19 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 			/*line quern.dev/algo/internal/template/reduce.go:161:150000*/ t1 := int(ends[segment])
 			/*line quern.dev/algo/internal/template/reduce.go:161:150000*/ t2 := int(ends[segment+1])
 			/*line quern.dev/algo/internal/template/reduce.go:162:150000*/ first2 = t1
-			/*line quern.dev/algo/internal/template/reduce.go:163:150000*/ last = t2 /*line quern_gen.go:8901:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:163:150000*/ last = t2 /*line quern_gen.go:9369:1*/
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:163:150000*/ sum := kernel.Vec2[float32]{}
 		/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if first2+lane < last {
 			/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ sum = in[first2+lane]
 			/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for j := first2 + lane + group; j < last; j += group {
 				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ r.Halt() /*line quern_gen.go:8908:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ r.Halt() /*line quern_gen.go:9376:1*/
 				}
 				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ t3 := sum
 				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ t4 := in[j]
 				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ result0 := longer(t3, t4)
-				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ sum = result0 /*line quern_gen.go:8913:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ sum = result0 /*line quern_gen.go:9381:1*/
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ count := min(last-first2, group)
@@ -8919,7 +9387,7 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ firstRow[threadX] = first2
 		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ lastRow[threadX] = last
 		/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ countRow[threadX] = count
-		/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ vRow[threadX] = v /*line quern_gen.go:8922:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ vRow[threadX] = v /*line quern_gen.go:9390:1*/
 	}
 }
 
@@ -8927,7 +9395,7 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8930:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9398:1*/
 }
 
 //go:noinline
@@ -8944,7 +9412,7 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t32.X
 		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t32
 		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8947:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:9415:1*/
 	}
 }
 
@@ -8961,7 +9429,7 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
 		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t32.Y
 		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8964:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:9432:1*/
 	}
 }
 
@@ -8984,10 +9452,10 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v
 			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t7 := other
 			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result02 := longer(t6, t7)
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result02 /*line quern_gen.go:8987:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result02 /*line quern_gen.go:9455:1*/
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8990:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:9458:1*/
 	}
 }
 
@@ -8995,7 +9463,7 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8998:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9466:1*/
 }
 
 //go:noinline
@@ -9014,9 +9482,9 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ sum2 := result
 		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ if segment < len(out) && lane == 0 {
 			/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ sum2 = empty /*line quern_gen.go:9017:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ sum2 = empty /*line quern_gen.go:9485:1*/
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ out[segment] = sum2 /*line quern_gen.go:9019:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ out[segment] = sum2 /*line quern_gen.go:9487:1*/
 		}
 	}
 }
@@ -9089,7 +9557,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t1 := a.V
 							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t22 := b.V
 							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result0 := longer(t1, t22)
-							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9092:1*/
+							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9560:1*/
 						}
 						/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b.N += a.N
 						/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result := b
@@ -9135,7 +9603,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t12 := a2.V
 							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t23 := b2.V
 							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result02 := longer(t12, t23)
-							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9138:1*/
+							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9606:1*/
 						}
 						/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b2.N += a2.N
 						/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result2 := b2
@@ -9203,7 +9671,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t1 := a.V
 						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t22 := b.V
 						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result0 := longer(t1, t22)
-						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9206:1*/
+						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9674:1*/
 					}
 					/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b.N += a.N
 					/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result := b
@@ -9249,7 +9717,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t12 := a2.V
 						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t23 := b2.V
 						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result02 := longer(t12, t23)
-						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9252:1*/
+						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9720:1*/
 					}
 					/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b2.N += a2.N
 					/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result2 := b2
@@ -9280,7 +9748,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				/*line quern.dev/algo/internal/template/runs.go:342*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9283:1*/
+	} /*line quern_gen.go:9751:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
@@ -9397,7 +9865,7 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9400:1*/
+	} /*line quern_gen.go:9868:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
@@ -9426,7 +9894,7 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:297:170000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ break /*line quern_gen.go:9429:1*/
+				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ break /*line quern_gen.go:9897:1*/
 			}
 			/*line quern.dev/algo/internal/template/scan.go:300:170000*/ sum := before[1]
 			/*line quern.dev/algo/internal/template/scan.go:301:170000*/ if start {
@@ -9434,14 +9902,14 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ t2 := sum
 				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ result0 := longer(first, t2)
 				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ before[1] = sum /*line quern_gen.go:9437:1*/
+				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ before[1] = sum /*line quern_gen.go:9905:1*/
 			}
 			/*line quern.dev/algo/internal/template/scan.go:306:170000*/ for i := 2; i < len(before); i++ {
 				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ t4 := sum
 				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ t5 := before[i]
 				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ result02 := longer(t4, t5)
 				/*line quern.dev/algo/internal/template/scan.go:308:170000*/ sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:308:170000*/ before[i] = sum /*line quern_gen.go:9444:1*/
+				/*line quern.dev/algo/internal/template/scan.go:308:170000*/ before[i] = sum /*line quern_gen.go:9912:1*/
 			}
 		}
 	}
@@ -9569,9 +10037,9 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ sa = t49
 						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ sb = t53
 						/*line quern.dev/algo/internal/template/scan.go:329:170000*/ sc = t57
-						/*line quern.dev/algo/internal/template/scan.go:330:170000*/ sd = t61 /*line quern_gen.go:9572:1*/
+						/*line quern.dev/algo/internal/template/scan.go:330:170000*/ sd = t61 /*line quern_gen.go:10040:1*/
 					}
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ break /*line quern_gen.go:9574:1*/
+					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ break /*line quern_gen.go:10042:1*/
 				}
 				/*line quern.dev/algo/internal/template/scan.go:329:170000*/ for i2 := 0; i2 < part; i2++ {
 					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t63 := sa
@@ -9613,36 +10081,36 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t79[t80] = t87
 					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t81[t82] = t88
 					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t85[t86] = t90 /*line quern_gen.go:9616:1*/
+					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t85[t86] = t90 /*line quern_gen.go:10084:1*/
 				}
-				/*line quern.dev/algo/internal/template/scan.go:333:170000*/ break /*line quern_gen.go:9618:1*/
+				/*line quern.dev/algo/internal/template/scan.go:333:170000*/ break /*line quern_gen.go:10086:1*/
 			}
 			/*line quern.dev/algo/internal/template/scan.go:335:170000*/ for k := 0; k < 4; k++ {
 				/*line quern.dev/algo/internal/template/scan.go:336:170000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ r.Halt() /*line quern_gen.go:9622:1*/
+					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ r.Halt() /*line quern_gen.go:10090:1*/
 				}
 				/*line quern.dev/algo/internal/template/scan.go:336:170000*/ i3 := (p + k) * part
 				/*line quern.dev/algo/internal/template/scan.go:337:170000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:338:170000*/ break block /*line quern_gen.go:9626:1*/
+					/*line quern.dev/algo/internal/template/scan.go:338:170000*/ break block /*line quern_gen.go:10094:1*/
 				}
 				/*line quern.dev/algo/internal/template/scan.go:340:170000*/ last := min(i3+part, len(in))
 				/*line quern.dev/algo/internal/template/scan.go:341:170000*/ sum := before[p+k]
 				/*line quern.dev/algo/internal/template/scan.go:342:170000*/ if p+k == 0 && !start {
 					/*line quern.dev/algo/internal/template/scan.go:343:170000*/ sum = in[i3]
 					/*line quern.dev/algo/internal/template/scan.go:344:170000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:345:170000*/ i3++ /*line quern_gen.go:9633:1*/
+					/*line quern.dev/algo/internal/template/scan.go:345:170000*/ i3++ /*line quern_gen.go:10101:1*/
 				}
 				/*line quern.dev/algo/internal/template/scan.go:347:170000*/ for ; i3 < last; i3++ {
 					/*line quern.dev/algo/internal/template/scan.go:348:170000*/ v2 := in[i3]
 					/*line quern.dev/algo/internal/template/scan.go:349:170000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:350:170000*/ out[i3] = sum /*line quern_gen.go:9638:1*/
+						/*line quern.dev/algo/internal/template/scan.go:350:170000*/ out[i3] = sum /*line quern_gen.go:10106:1*/
 					}
 					/*line quern.dev/algo/internal/template/scan.go:352:170000*/ t91 := sum
 					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ t92 := v2
 					/*line quern.dev/algo/internal/template/scan.go:352:170000*/ result09 := longer(t91, t92)
 					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ sum = result09
 					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:354:170000*/ out[i3] = sum /*line quern_gen.go:9645:1*/
+						/*line quern.dev/algo/internal/template/scan.go:354:170000*/ out[i3] = sum /*line quern_gen.go:10113:1*/
 					}
 				}
 			}
@@ -9711,5 +10179,5 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:9714:1*/
+	} /*line quern_gen.go:10182:1*/
 }

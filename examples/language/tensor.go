@@ -99,3 +99,35 @@ func smallProduct(t kernel.Thread, a, b, c []float32) {
 		c[sum.Row(t, i)*8+sum.Column(t, i)] = v
 	}
 }
+
+// groupTiles computes c = a*bᵀ for matrices with k columns. a has m rows and b has n.
+// Each block computes 128 rows and 64 columns of c.
+//
+//quern:kernel block=256
+func groupTiles(t kernel.Thread, m, n, k int, maps []kernel.TileMap, a, b []kernel.BFloat16, c []float32) {
+	arrived := kernel.Shared[kernel.CopyBarrier](t)
+	tileA := kernel.Shared[[128 * 8]Eight](t)
+	tileB := kernel.Shared[[64 * 8]Eight](t)
+	block := t.BlockIdx.Y*t.GridDim.X + t.BlockIdx.X
+	row, column := t.BlockIdx.Y*128, t.BlockIdx.X*64
+	kernel.MapTiles(t, &maps[2*block], a, m, k, k, 128)
+	kernel.MapTiles(t, &maps[2*block+1], b, n, k, k, 64)
+
+	var sum [8]kernel.Accumulator[float32]
+	for at := 0; at < k; at += 64 {
+		kernel.BulkCopyTile(t, arrived, tileA[:], &maps[2*block], a, m, k, k, row, at)
+		kernel.BulkCopyTile(t, arrived, tileB[:], &maps[2*block+1], b, n, k, k, column, at)
+		kernel.BulkWait(t, arrived)
+		kernel.GroupMMA(t, &tileA[t.Warp()/4*64*8], &tileB[0], sum[:])
+		kernel.GroupWait(t, 0)
+		t.Sync() // before the next copies
+	}
+	for j := range sum {
+		for i, v := range sum[j] {
+			y, x := row+t.Warp()*16+sum[j].Row(t, i), column+j*8+sum[j].Column(t, i)
+			if y < m && x < n {
+				c[y*n+x] = v
+			}
+		}
+	}
+}

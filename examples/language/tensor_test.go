@@ -107,3 +107,31 @@ func TestTF32(t *testing.T) {
 		}
 	})
 }
+
+func TestGroupTiles(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		const m, n, k = 130, 70, 72
+		a, b := make([]kernel.BFloat16, m*k), make([]kernel.BFloat16, n*k)
+		for i := range a {
+			a[i] = kernel.ToBFloat16(sixteenth(i))
+		}
+		for i := range b {
+			b[i] = kernel.ToBFloat16(sixteenth(3 * i))
+		}
+		c := gputest.Upload(t, d, make([]float32, m*n))
+		grid := gpu.Blocks(gpu.Dim3{X: 2, Y: 2}, gpu.Dim3{X: 256})
+		maps := gputest.Upload(t, d, make([]kernel.TileMap, 8))
+		if err := LaunchGroupTiles(d.DefaultStream(), grid, m, n, k, maps, gputest.Upload(t, d, a), gputest.Upload(t, d, b), c); err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range gputest.Download(t, d, c) {
+			want := float32(0)
+			for j := range k {
+				want += sixteenth(i/n*k+j) * sixteenth(3*(i%n*k+j))
+			}
+			if got != want {
+				t.Fatalf("element %d is %v, want %v", i, got, want)
+			}
+		}
+	})
+}

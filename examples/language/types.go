@@ -162,3 +162,12 @@ func filter(t kernel.Thread, radius int, in, out []float32) {
 	}
 	out[i] = gain * sum
 }
+
+// quantize stores numbers in 8 bits, divided by a scale.
+//
+//quern:kernel
+func quantize(t kernel.Thread, scale float32, x []float32, out []kernel.Float8E4M3) {
+	if i := t.Global(); i < len(x) && i < len(out) {
+		out[i] = kernel.ToFloat8E4M3(x[i] / scale)
+	}
+}

@@ -124,3 +124,17 @@ func TestTables(t *testing.T) {
 		}
 	})
 }
+
+func TestQuantize(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]kernel.Float8E4M3, 4))
+		if err := LaunchQuantize(d.DefaultStream(), gpu.Linear(4), 0.5, gputest.Upload(t, d, []float32{1, -100, 1e6, 0}), out); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []float32{2, -192, 448, 0} {
+			if got := gputest.Download(t, d, out)[i].Float32(); got != want {
+				t.Errorf("element %d is %v, want %v", i, got, want)
+			}
+		}
+	})
+}

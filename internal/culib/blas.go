@@ -168,6 +168,8 @@ func checkProduct(p *engine.Product) error {
 	switch {
 	case p.Element == engine.Uint8:
 		reason = "it does not multiply integers without a sign"
+	case p.Element == engine.Float8:
+		reason = "products of 8-bit floats are not supported"
 	case p.BiasRows:
 		reason = "it adds no bias with an element for each row"
 	case p.Residual && (p.Activation != 0 || p.Beta):

@@ -53,6 +53,7 @@ const (
 	BFloat16
 	Int8
 	Uint8
+	Float8 // 8-bit floats of any format
 )
 
 // Product describes products of row-major matrices, C = alpha*op(A)*op(B) + beta*C, then the

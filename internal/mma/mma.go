@@ -15,13 +15,15 @@ const (
 	BFloat16
 	TF32
 	Float64
+	E4M3
+	E5M2
 	Int8
 	Uint8
 )
 
 // Size returns the number of bytes per element.
 func (f Format) Size() int {
-	return [...]int{Float16: 2, BFloat16: 2, TF32: 4, Float64: 8, Int8: 1, Uint8: 1}[f]
+	return [...]int{Float16: 2, BFloat16: 2, TF32: 4, Float64: 8, E4M3: 1, E5M2: 1, Int8: 1, Uint8: 1}[f]
 }
 
 // K returns the number of columns of A and rows of B.
@@ -40,10 +42,21 @@ type Value interface{ float32 | float64 | int32 }
 // Bound returns the largest difference between two devices' results of one operation on
 // elements of format f. magnitude is the sum of the magnitudes of c and of the products.
 func Bound(f Format, magnitude float64) float64 {
-	if f == Float64 {
+	switch {
+	case f == Float64:
 		return float64(f.K()+1) * magnitude * 0x1p-52
+	case f.IsFloat8():
+		return float64(f.K()+1) * magnitude * 0x1p-13
 	}
 	return float64(f.K()+1) * magnitude * 0x1p-23
+}
+
+// IsFloat8 reports whether the elements are 8-bit floats.
+func (f Format) IsFloat8() bool { return f == E4M3 || f == E5M2 }
+
+// Match reports whether matrices of two formats can be multiplied.
+func Match(a, b Format) bool {
+	return a == b || a >= Int8 && b >= Int8 || a.IsFloat8() && b.IsFloat8()
 }
 
 // Multiply adds the product of a and b to c for all lanes.
@@ -209,6 +222,14 @@ func (f Format) decode(word uint32, out []float64, i int) {
 		out[2*i], out[2*i+1] = bfloat16(word), bfloat16(word>>16)
 	case TF32:
 		out[i] = float64(math.Float32frombits(RoundTF32(word)))
+	case E4M3:
+		for j := range 4 {
+			out[4*i+j] = e4m3(word >> (8 * j) & 0xff)
+		}
+	case E5M2:
+		for j := range 4 {
+			out[4*i+j] = float16(word >> (8 * j) & 0xff << 8)
+		}
 	case Int8:
 		for j := range 4 {
 			out[4*i+j] = float64(int8(word >> (8 * j)))
@@ -244,6 +265,14 @@ func float16(b uint32) float64 {
 		v = math.Float32bits(math.Float32frombits(v) * 0x1p112)
 	}
 	return float64(math.Float32frombits(v | b&0x8000<<16))
+}
+
+// e4m3 decodes a byte. Shifted, its bits are a Float16 that is 2**8 times too small.
+func e4m3(b uint32) float64 {
+	if b&0x7f == 0x7f {
+		return math.NaN()
+	}
+	return float16(b&0x80<<8|b&0x7f<<7) * 0x1p8
 }
 
 // Lines holds the 16 bytes that each lane points to, as four words. Lane l points to row

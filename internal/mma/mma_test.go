@@ -62,8 +62,8 @@ func placeB(size, lane, element int) (k, column int) {
 }
 
 func TestMultiplyFollowsPTXLayouts(t *testing.T) {
-	for _, f := range []Format{Float16, BFloat16, TF32, Int8, Uint8} {
-		t.Run([]string{"float16", "bfloat16", "tf32", "float64", "int8", "uint8"}[f], func(t *testing.T) {
+	for _, f := range []Format{Float16, BFloat16, TF32, E4M3, E5M2, Int8, Uint8} {
+		t.Run([]string{"float16", "bfloat16", "tf32", "float64", "e4m3", "e5m2", "int8", "uint8"}[f], func(t *testing.T) {
 			size, rng := f.Size(), rand.New(rand.NewPCG(1, uint64(f)))
 			var ma, mb [16][32]float64 // mb is indexed by column
 			var a A
@@ -174,6 +174,12 @@ func randomElement(f Format, rng *rand.Rand) (uint32, float64) {
 		return math.Float32bits(float32(v)/8) >> 16, float64(v) / 8
 	case TF32:
 		return math.Float32bits(float32(v) / 8), float64(v) / 8
+	case E4M3: // normal numbers with 3 bits of fraction
+		bits := uint32(rng.IntN(0x70)+8) | uint32(rng.IntN(2))<<7
+		return bits, math.Ldexp(float64(bits&7|8), int(bits>>3&15)-10) * float64(1-2*int(bits>>7))
+	case E5M2: // with 2 bits of fraction; larger exponents would make sums inexact
+		bits := uint32(rng.IntN(0x30)+0x30) | uint32(rng.IntN(2))<<7
+		return bits, math.Ldexp(float64(bits&3|4), int(bits>>2&31)-17) * float64(1-2*int(bits>>7))
 	case Int8:
 		return uint32(uint8(int8(v))), float64(v)
 	}

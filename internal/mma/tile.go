@@ -1,5 +1,7 @@
 package mma
 
+import "unsafe"
+
 // TileLine returns the index of a line of 16 bytes in a tile: rows of 128 bytes in shared
 // memory, whose lines are permuted so that eight rows of one column of lines lie in
 // different banks.
@@ -53,5 +55,27 @@ func tileRow(f Format, tile [][4]uint32, row int, out *[128]float64) {
 	n := 16 / f.Size()
 	for i := range TileLines {
 		f.Decode(tile[TileLine(row, i)][:], out[i*n:])
+	}
+}
+
+// CopyTile copies a part of a matrix to a tile of lines of 16 bytes. Elements outside the
+// matrix are zero.
+func CopyTile[R, T any](dst []R, src []T, rows, columns, stride, row, column int) {
+	if len(dst) == 0 {
+		return
+	}
+	var zero T
+	n := 16 / int(unsafe.Sizeof(zero))
+	tile := unsafe.Slice((*T)(unsafe.Pointer(&dst[0])), len(dst)*n)
+	for r := range len(dst) / TileLines {
+		for i := range TileLines {
+			line := tile[TileLine(r, i)*n:][:n]
+			for e := range line {
+				line[e] = zero
+				if x := column + i*n + e; row+r >= 0 && row+r < rows && x >= 0 && x < columns {
+					line[e] = src[(row+r)*stride+x]
+				}
+			}
+		}
 	}
 }

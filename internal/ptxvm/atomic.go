@@ -262,7 +262,11 @@ func addHalf(t dataType) exec {
 func decodeFence(d *decoder) {
 	d.drop("gl", "sc", "acq_rel", "acquire", "release", "proxy", "alias", "async", "mbarrier_init", "shared::cta")
 	d.drop(scopeModifiers...)
-	d.want(0, 0)
+	if d.mod("tensormap::generic") != "" {
+		d.want(0, 2) // an acquire names the map
+	} else {
+		d.want(0, 0)
+	}
 	d.emit(func(t *thread, _ *instr) {
 		if t.b.checks {
 			t.fence()

@@ -79,7 +79,8 @@ func init() {
 		"tex":      decodeTexture,
 		"prefetch": decodeHint, "prefetchu": decodeHint, "applypriority": decodeHint,
 		"membar": decodeFence, "fence": decodeFence,
-		"cp": decodeCopy, "mbarrier": decodeMbarrier, // async.go, mbarrier.go
+		"tensormap": decodeTensorMap,                        // tensormap.go
+		"cp":        decodeCopy, "mbarrier": decodeMbarrier, // async.go, mbarrier.go
 		// synchronization: barrier.go, warp.go
 		"bar": decodeBarrier, "barrier": decodeBarrier,
 		"vote": decodeVote, "shfl": decodeShuffle, "match": decodeMatch, "redux": decodeRedux,

@@ -10,7 +10,7 @@ import (
 var otherOpcodes = setOf(`
 	alloca bmsk call clusterlaunchcontrol createpolicy discard dp2a elect fns
 	getctarank griddepcontrol istypep movmatrix multimem setmaxnreg stackrestore
-	stacksave stmatrix suld suq sured sust szext tcgen05 tensormap tld4 txq wmma
+	stacksave stmatrix suld suq sured sust szext tcgen05 tld4 txq wmma
 	vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4
 	vmin vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4`)
 

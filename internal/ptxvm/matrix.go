@@ -58,6 +58,8 @@ var mmaFormats = map[string]struct {
 	"f16":  {mma.Float16, "m16n8k16"},
 	"bf16": {mma.BFloat16, "m16n8k16"},
 	"tf32": {mma.TF32, "m16n8k8"},
+	"e4m3": {mma.E4M3, "m16n8k32"},
+	"e5m2": {mma.E5M2, "m16n8k32"},
 	"s8":   {mma.Int8, "m16n8k32"},
 	"u8":   {mma.Uint8, "m16n8k32"},
 }
@@ -81,7 +83,7 @@ func decodeMMA(d *decoder) {
 	if integer {
 		want = "s32"
 	}
-	if !knownA || !knownB || a.shape != shape || b.shape != shape || sum != want || d.mods[4] != want || !integer && a.format != b.format {
+	if !knownA || !knownB || a.shape != shape || b.shape != shape || sum != want || d.mods[4] != want || !mma.Match(a.format, b.format) {
 		d.emit(nil)
 	}
 	d.mods = nil

@@ -195,6 +195,10 @@ func (c *bulkCopy) arrive() bool {
 
 // decodeBulkCopy decodes a bulk copy from global to shared memory that an mbarrier tracks.
 func decodeBulkCopy(d *decoder) {
+	if d.mod("tensor") != "" {
+		decodeTileCopy(d)
+		return
+	}
 	if d.mod("shared::cluster", "shared::cta") == "" || d.mod("global") == "" || d.mod("mbarrier::complete_tx::bytes") == "" {
 		d.p.fail("%s: want a copy from global to shared memory with a barrier", d.text)
 	}

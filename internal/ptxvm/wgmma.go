@@ -65,7 +65,7 @@ func (d *decoder) decodeProduct() {
 	columns, isShape := strings.CutPrefix(shape, "m64n")
 	columns, isShape2 := strings.CutSuffix(columns, "k"+strconv.Itoa(a.format.K()))
 	n, err := strconv.Atoi(columns)
-	if !knownA || !knownB || !isShape || !isShape2 || err != nil || n%8 != 0 || n < 8 || n > 256 || sum != want || !integer && a.format != b.format {
+	if !knownA || !knownB || !isShape || !isShape2 || err != nil || n%8 != 0 || n < 8 || n > 256 || sum != want || !mma.Match(a.format, b.format) {
 		d.emit(nil)
 	}
 	d.mods = nil

@@ -24,6 +24,26 @@ func GroupMMATF32[A, B, S any](dst [][]float32, a []*A, b []*B, sum []S) {
 	multiplyTiles(mma.TF32, mma.TF32, dst, a, b, sum)
 }
 
+// GroupMMAE4M3 multiplies tiles of kernel.Float8E4M3.
+func GroupMMAE4M3[A, B, S any](dst [][]float32, a []*A, b []*B, sum []S) {
+	multiplyTiles(mma.E4M3, mma.E4M3, dst, a, b, sum)
+}
+
+// GroupMMAE4M3E5M2 multiplies a tile of kernel.Float8E4M3 by one of kernel.Float8E5M2.
+func GroupMMAE4M3E5M2[A, B, S any](dst [][]float32, a []*A, b []*B, sum []S) {
+	multiplyTiles(mma.E4M3, mma.E5M2, dst, a, b, sum)
+}
+
+// GroupMMAE5M2E4M3 multiplies a tile of kernel.Float8E5M2 by one of kernel.Float8E4M3.
+func GroupMMAE5M2E4M3[A, B, S any](dst [][]float32, a []*A, b []*B, sum []S) {
+	multiplyTiles(mma.E5M2, mma.E4M3, dst, a, b, sum)
+}
+
+// GroupMMAE5M2 multiplies tiles of kernel.Float8E5M2.
+func GroupMMAE5M2[A, B, S any](dst [][]float32, a []*A, b []*B, sum []S) {
+	multiplyTiles(mma.E5M2, mma.E5M2, dst, a, b, sum)
+}
+
 // GroupMMAInt8 multiplies tiles of int8.
 func GroupMMAInt8[A, B, S any](dst [][]int32, a []*A, b []*B, sum []S) {
 	multiplyTiles(mma.Int8, mma.Int8, dst, a, b, sum)

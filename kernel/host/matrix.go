@@ -58,6 +58,26 @@ func MMAFloat64[A ~[4]uint32, B ~[2]uint32, C ~[4]float64](d0, d1, d2, d3 []floa
 	multiply(mma.Float64, mma.Float64, [4][]float64{d0, d1, d2, d3}, a, b, c)
 }
 
+// MMAE4M3 multiplies matrices of kernel.Float8E4M3 and adds c.
+func MMAE4M3[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32, a []A, b []B, c []C) {
+	multiply(mma.E4M3, mma.E4M3, [4][]float32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMAE4M3E5M2 multiplies a matrix of kernel.Float8E4M3 by one of kernel.Float8E5M2 and adds c.
+func MMAE4M3E5M2[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32, a []A, b []B, c []C) {
+	multiply(mma.E4M3, mma.E5M2, [4][]float32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMAE5M2E4M3 multiplies a matrix of kernel.Float8E5M2 by one of kernel.Float8E4M3 and adds c.
+func MMAE5M2E4M3[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32, a []A, b []B, c []C) {
+	multiply(mma.E5M2, mma.E4M3, [4][]float32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMAE5M2 multiplies matrices of kernel.Float8E5M2 and adds c.
+func MMAE5M2[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32, a []A, b []B, c []C) {
+	multiply(mma.E5M2, mma.E5M2, [4][]float32{d0, d1, d2, d3}, a, b, c)
+}
+
 // MMAInt8 multiplies matrices of int8 and adds c.
 func MMAInt8[A ~[4]uint32, B ~[2]uint32, C ~[4]int32](d0, d1, d2, d3 []int32, a []A, b []B, c []C) {
 	multiply(mma.Int8, mma.Int8, [4][]int32{d0, d1, d2, d3}, a, b, c)

@@ -2,251 +2,156 @@ package kernels
 
 import (
 	"math"
+	"unsafe"
 
 	"quern.dev/kernel"
 )
 
-// The group kernels compute what the kernels for tensor cores do, by groups of 128 threads: each
-// computes 64 rows and GroupColumns columns. The blocks of the tall kernels have three groups,
-// which need less of the bandwidth of the memory and its caches, those of the others two. Of the
-// four stages, two are being multiplied while two are on their way.
+// The group kernels compute what the kernels for tensor cores do, by two groups of 128 threads:
+// each computes 64 rows and GroupColumns columns. Of the four stages, two are being multiplied
+// while two are on their way.
+//
+// A block computes several tiles of one matrix, one after another. The copies for the next tile
+// start while the last steps of this one are multiplied.
 const (
+	GroupThreads = 256
+	GroupRows    = 2 * groupRows
 	GroupColumns = 256
 
-	GroupRows     = 2 * groupRows
-	GroupTallRows = 3 * groupRows
+	// GroupShared is the size of the shared memory.
+	GroupShared = (groupLinesA+groupLinesB)*16 + 1024
 
-	GroupThreads     = 2 * groupThreads
-	GroupTallThreads = 3 * groupThreads
+	groupRows   = 64
+	groupStages = 4
+	groupAhead  = groupStages - 2
 
-	// The sizes of the shared memory.
-	GroupShared     = groupStages * groupLines * 16
-	GroupTallShared = groupStages * groupTallLines * 16
-
-	groupThreads = 128
-	groupRows    = 64
-	groupStages  = 4
-	groupAhead   = groupStages - 2
-
-	groupLines     = (GroupRows + GroupColumns) * tensorChunks // of a stage
-	groupTallLines = (GroupTallRows + GroupColumns) * tensorChunks
+	// The lines of all stages.
+	groupLinesA = groupStages * GroupRows * tensorChunks
+	groupLinesB = groupStages * GroupColumns * tensorChunks
 )
 
-// groupF16 multiplies matrices of Float16.
+// GroupFloat is the floats that the kernels for groups multiply.
+type GroupFloat interface {
+	kernel.Float16 | kernel.BFloat16 | float32 | Float8
+}
+
+// GroupFloatLine is the lines of these floats.
+type GroupFloatLine interface {
+	[8]kernel.Float16 | [8]kernel.BFloat16 | [4]float32 | [16]kernel.Float8E4M3 | [16]kernel.Float8E5M2
+}
+
+// groupFloat multiplies matrices of floats, those of float32 cut off to the TF32 format.
 //
-//quern:kernel unchecked block=GroupThreads only=gpu
-func groupF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	tiles := kernel.Shared[[groupStages * groupLines]lineF16](t)
-	x := newTensorTile(t, 8, GroupRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupThreads, GroupRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v float32) {
+//quern:kernel unchecked block=GroupThreads only=gpu instantiate=kernel.Float16:kernel.Float16:[8]kernel.Float16:[8]kernel.Float16,kernel.BFloat16:kernel.BFloat16:[8]kernel.BFloat16:[8]kernel.BFloat16,float32:float32:[4]float32:[4]float32,kernel.Float8E4M3:kernel.Float8E4M3:[16]kernel.Float8E4M3:[16]kernel.Float8E4M3,kernel.Float8E4M3:kernel.Float8E5M2:[16]kernel.Float8E4M3:[16]kernel.Float8E5M2,kernel.Float8E5M2:kernel.Float8E4M3:[16]kernel.Float8E5M2:[16]kernel.Float8E4M3,kernel.Float8E5M2:kernel.Float8E5M2:[16]kernel.Float8E5M2:[16]kernel.Float8E5M2
+func groupFloat[A, B any, LA, LB kernel.MatrixLine](t kernel.Thread, blocks, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, maps []kernel.TileMap, a []A, b []B, c []float32, post, ldr, stepR int, bias, residual []float32) {
+	tilesA := kernel.Shared[[groupLinesA]LA](t)
+	tilesB := kernel.Shared[[groupLinesB]LB](t)
+	groupProduct(t, blocks, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC, tilesA[:], tilesB[:], maps, a, b,
+		func(x tensorTile, row, column int, v float32) {
 			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
 		},
-		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
-// groupBF16 multiplies matrices of BFloat16.
+// groupInteger multiplies matrices of integers.
 //
-//quern:kernel unchecked block=GroupThreads only=gpu
-func groupBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	tiles := kernel.Shared[[groupStages * groupLines]lineBF16](t)
-	x := newTensorTile(t, 8, GroupRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupThreads, GroupRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v float32) {
-			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+//quern:kernel unchecked block=GroupThreads only=gpu instantiate=int8:int8:[16]int8:[16]int8,uint8:uint8:[16]uint8:[16]uint8
+func groupInteger[A, B any, LA, LB kernel.MatrixLine](t kernel.Thread, blocks, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, maps []kernel.TileMap, a []A, b []B, c []int32) {
+	tilesA := kernel.Shared[[groupLinesA]LA](t)
+	tilesB := kernel.Shared[[groupLinesB]LB](t)
+	groupProduct(t, blocks, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC, tilesA[:], tilesB[:], maps, a, b,
+		func(x tensorTile, row, column int, v int32) {
+			putInteger(x, row, column, v, ldc, stepC, alpha, beta, c)
 		},
-		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
-// groupTF32 multiplies matrices of float32, cut off to the TF32 format.
-//
-//quern:kernel unchecked block=GroupThreads only=gpu
-func groupTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	tiles := kernel.Shared[[groupStages * groupLines]lineTF32](t)
-	x := newTensorTile(t, 4, GroupRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupThreads, GroupRows, 4, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v float32) {
-			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		},
-		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
+// groupProduct multiplies by groups. The grid has a number of blocks for each part of each
+// matrix, and maps two elements for each block. put writes a sum. If pairs returns true,
+// the rows of C and their number of columns are even, and putPair writes two adjacent sums.
+func groupProduct[A, B any, LA, LB kernel.MatrixLine, C float32 | int32](t kernel.Thread, blocks, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, tilesA []LA, tilesB []LB, maps []kernel.TileMap, a []A, b []B,
+	put func(x tensorTile, row, column int, v C), pairs func() bool, putPair func(pair int, v, w C)) {
+	arrived := kernel.Shared[[groupStages]kernel.CopyBarrier](t)
+	elements := 16 / int(unsafe.Sizeof(a[0])) // of a line
+	depth := tensorChunks * elements          // of a step
+	tilesM, tilesN, parts := (m+GroupRows-1)/GroupRows, (n+GroupColumns-1)/GroupColumns, max((k+part*elements-1)/(part*elements), 1)
+	tiles := tilesM * tilesN
+	rest := t.BlockIdx.X / blocks
+	first, batch := rest%parts*part*elements, rest/parts
+	end := min(first+part*elements, k)
+	count := int32((end - first + depth - 1) / depth)
 
-// groupS8 multiplies matrices of int8.
-//
-//quern:kernel unchecked block=GroupThreads only=gpu
-func groupS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
-	tiles := kernel.Shared[[groupStages * groupLines]lineS8](t)
-	x := newTensorTile(t, 16, GroupRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupThreads, GroupRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
+	a, b = a[batch*stepA*elements:], b[batch*stepB*elements:]
+	mapA, mapB := &maps[2*t.BlockIdx.X], &maps[2*t.BlockIdx.X+1]
+	kernel.MapTiles(t, mapA, a, m, end, lda*elements, GroupRows)
+	kernel.MapTiles(t, mapB, b, n, end, ldb*elements, GroupColumns)
 
-// groupU8 multiplies matrices of uint8.
-//
-//quern:kernel unchecked block=GroupThreads only=gpu
-func groupU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
-	tiles := kernel.Shared[[groupStages * groupLines]lineU8](t)
-	x := newTensorTile(t, 16, GroupRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupThreads, GroupRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
-
-// groupF16Tall multiplies matrices of Float16.
-//
-//quern:kernel unchecked block=GroupTallThreads only=gpu
-func groupF16Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	tiles := kernel.Shared[[groupStages * groupTallLines]lineF16](t)
-	x := newTensorTile(t, 8, GroupTallRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupTallThreads, GroupTallRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v float32) {
-			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		},
-		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
-
-// groupBF16Tall multiplies matrices of BFloat16.
-//
-//quern:kernel unchecked block=GroupTallThreads only=gpu
-func groupBF16Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	tiles := kernel.Shared[[groupStages * groupTallLines]lineBF16](t)
-	x := newTensorTile(t, 8, GroupTallRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupTallThreads, GroupTallRows, 8, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v float32) {
-			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		},
-		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
-
-// groupTF32Tall multiplies matrices of float32, cut off to the TF32 format.
-//
-//quern:kernel unchecked block=GroupTallThreads only=gpu
-func groupTF32Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	tiles := kernel.Shared[[groupStages * groupTallLines]lineTF32](t)
-	x := newTensorTile(t, 4, GroupTallRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupTallThreads, GroupTallRows, 4, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v float32) {
-			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
-		},
-		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
-
-// groupS8Tall multiplies matrices of int8.
-//
-//quern:kernel unchecked block=GroupTallThreads only=gpu
-func groupS8Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
-	tiles := kernel.Shared[[groupStages * groupTallLines]lineS8](t)
-	x := newTensorTile(t, 16, GroupTallRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupTallThreads, GroupTallRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
-
-// groupU8Tall multiplies matrices of uint8.
-//
-//quern:kernel unchecked block=GroupTallThreads only=gpu
-func groupU8Tall(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
-	tiles := kernel.Shared[[groupStages * groupTallLines]lineU8](t)
-	x := newTensorTile(t, 16, GroupTallRows, GroupColumns, m, n, k, part)
-	groupProduct(t, GroupTallThreads, GroupTallRows, 16, x, tiles[:], stepA, lda, stepB, ldb,
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
-		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
-		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
-		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
-		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
-		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
-}
-
-// groupProduct is tensorProduct by groups.
-func groupProduct[R kernel.MatrixLine, C float32 | int32](t kernel.Thread, threads, rows, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
-	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs func() bool, stepC, ldc int, putPair func(pair int, v, w C)) {
-	l, first, count := newLoading(t, threads, rows, GroupColumns, elements, x, stepA, lda, stepB, ldb, partA, partB)
-	group := t.Warp() / 4
+	// The next step to copy.
+	next := t.BlockIdx.X % blocks
+	nextRow, nextColumn := tileOf(next, tilesM, tilesN)
+	nextStep := int32(0)
+	load := func(stage int32) {
+		if next >= tiles || count == 0 {
+			return
+		}
+		s, from := int(stage%groupStages), first+int(nextStep)*depth
+		kernel.BulkCopyTile(t, &arrived[s], tilesA[s*GroupRows*tensorChunks:][:GroupRows*tensorChunks], mapA, a, m, end, lda*elements, nextRow*GroupRows, from)
+		kernel.BulkCopyTile(t, &arrived[s], tilesB[s*GroupColumns*tensorChunks:][:GroupColumns*tensorChunks], mapB, b, n, end, ldb*elements, nextColumn*GroupColumns, from)
+		nextStep++
+		if nextStep == count {
+			nextStep, next = 0, next+blocks
+			nextRow, nextColumn = tileOf(next, tilesM, tilesN)
+		}
+	}
 	for step := range int32(groupAhead) {
-		if step >= first && step < count {
-			l.load(step, groupStages, threads, rows, GroupColumns, elements, lda, ldb, copyA, copyB)
-		}
-		kernel.AsyncCommit(t)
+		load(step)
 	}
-	var sum [GroupColumns / 8]kernel.Accumulator[C]
-	for step := range count {
-		kernel.AsyncWait(t, groupAhead-1)
-		t.Sync()
-		from := int(step%groupStages) * (rows + GroupColumns) * tensorChunks
-		kernel.GroupMMA(t, &tiles[from+group*groupRows*tensorChunks], &tiles[from+rows*tensorChunks], sum[:])
-		if step+groupAhead < count {
-			l.load(step+groupAhead, groupStages, threads, rows, GroupColumns, elements, lda, ldb, copyA, copyB)
-		}
-		kernel.AsyncCommit(t)
-		kernel.GroupWait(t, 1)
-	}
-	kernel.GroupWait(t, 0)
 
-	const some = 4
-	var at kernel.Accumulator[C]
-	top, left := x.row+t.Warp()*16, x.column
-	if pairs() {
-		column := left + at.Column(t, 0)
-		for half := range 2 {
-			if row := top + at.Row(t, 2*half); row < x.m {
-				pair, columns := (x.matrix*stepC+row*ldc+column)/2, x.n-column
-				for j := range len(sum) {
-					if j*8 < columns {
-						putPair(pair+j*4, sum[j][2*half], sum[j][2*half+1])
+	group := t.Warp() / 4
+	stage := int32(0)
+	for tile := t.BlockIdx.X % blocks; tile < tiles; tile += blocks {
+		row, column := tileOf(tile, tilesM, tilesN)
+		var sum [GroupColumns / 8]kernel.Accumulator[C]
+		for range count {
+			s := int(stage % groupStages)
+			kernel.BulkWait(t, &arrived[s])
+			kernel.GroupMMA(t, &tilesA[(s*GroupRows+group*groupRows)*tensorChunks], &tilesB[s*GroupColumns*tensorChunks], sum[:])
+			load(stage + groupAhead)
+			kernel.GroupWait(t, 1)
+			stage++
+		}
+		kernel.GroupWait(t, 0)
+
+		x := tensorTile{m, n, end, row * GroupRows, column * GroupColumns, first, batch, rest}
+		const some = 4
+		var at kernel.Accumulator[C]
+		top, left := x.row+t.Warp()*16, x.column
+		if pairs() {
+			column := left + at.Column(t, 0)
+			for half := range 2 {
+				if row := top + at.Row(t, 2*half); row < x.m {
+					pair, columns := (x.matrix*stepC+row*ldc+column)/2, x.n-column
+					for j := range len(sum) {
+						if j*8 < columns {
+							putPair(pair+j*4, sum[j][2*half], sum[j][2*half+1])
+						}
 					}
 				}
 			}
+			continue
 		}
-		return
-	}
-	//quern:nounroll
-	for range len(sum) / some {
-		for j := range some {
-			for e := range 4 {
-				put(top+at.Row(t, e), left+j*8+at.Column(t, e), sum[j][e])
+		//quern:nounroll
+		for range len(sum) / some {
+			for j := range some {
+				for e := range 4 {
+					put(x, top+at.Row(t, e), left+j*8+at.Column(t, e), sum[j][e])
+				}
 			}
+			for j := range len(sum) - some {
+				sum[j] = sum[j+some]
+			}
+			left += some * 8
 		}
-		for j := range len(sum) - some {
-			sum[j] = sum[j+some]
-		}
-		left += some * 8
 	}
 }
 

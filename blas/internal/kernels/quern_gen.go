@@ -18,52 +18,51 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "b30681984a1dfd2547a391e4d167544abf7bca0445917fa88a94e532b0684c11",
+	Sum:     "1ccd0d924aa187c2b589bfd7bb3fb2214ccfee8ffa3b563d8a96a05a414eb3be",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 type (
-	quern_gen_is_stale__run_go_generate__gemmLarge              func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__gemmSmall              func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__gemmDouble             func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__sumParts_float32       func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float32, beta float32, partial []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__sumParts_float64       func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float64, beta float64, partial []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__gemmCPU_float32        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__gemmCPU_float64        func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__doubleLarge            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__doubleSmall            func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__gemvRows_float32       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvRows_float64       func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__gemvColumns_float32    func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvColumns_float64    func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__sumVectors_float32     func(t kernel.Thread, n int, parts int, incY int, alpha float32, beta float32, partial []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__sumVectors_float64     func(t kernel.Thread, n int, parts int, incY int, alpha float64, beta float64, partial []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__ger_float32            func(t kernel.Thread, rows int, columns int, lda int, incX int, incY int, alpha float32, x []float32, y []float32, a []float32)
-	quern_gen_is_stale__run_go_generate__ger_float64            func(t kernel.Thread, rows int, columns int, lda int, incX int, incY int, alpha float64, x []float64, y []float64, a []float64)
-	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32    func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64    func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64 func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__groupF16               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupBF16              func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupTF32              func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupS8                func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
-	quern_gen_is_stale__run_go_generate__groupU8                func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
-	quern_gen_is_stale__run_go_generate__groupF16Tall           func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupBF16Tall          func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupTF32Tall          func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupS8Tall            func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
-	quern_gen_is_stale__run_go_generate__groupU8Tall            func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
-	quern_gen_is_stale__run_go_generate__roundRows              func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__dot_float32            func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__dot_float64            func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__asum_float32           func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__asum_float64           func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__sum_float32            func(t kernel.Thread, n int, x []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__sum_float64            func(t kernel.Thread, n int, x []float64, out []float64)
-	quern_gen_is_stale__run_go_generate__squares_float32        func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
-	quern_gen_is_stale__run_go_generate__Squares                struct {
+	quern_gen_is_stale__run_go_generate__gemmLarge                                                                                func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__gemmSmall                                                                                func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__gemmDouble                                                                               func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__sumParts_float32                                                                         func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float32, beta float32, partial []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__sumParts_float64                                                                         func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float64, beta float64, partial []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__gemmCPU_float32                                                                          func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__gemmCPU_float64                                                                          func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__doubleLarge                                                                              func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__doubleSmall                                                                              func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
+	quern_gen_is_stale__run_go_generate__gemvRows_float32                                                                         func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
+	quern_gen_is_stale__run_go_generate__gemvRows_float64                                                                         func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
+	quern_gen_is_stale__run_go_generate__gemvColumns_float32                                                                      func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
+	quern_gen_is_stale__run_go_generate__gemvColumns_float64                                                                      func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
+	quern_gen_is_stale__run_go_generate__sumVectors_float32                                                                       func(t kernel.Thread, n int, parts int, incY int, alpha float32, beta float32, partial []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__sumVectors_float64                                                                       func(t kernel.Thread, n int, parts int, incY int, alpha float64, beta float64, partial []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__ger_float32                                                                              func(t kernel.Thread, rows int, columns int, lda int, incX int, incY int, alpha float32, x []float32, y []float32, a []float32)
+	quern_gen_is_stale__run_go_generate__ger_float64                                                                              func(t kernel.Thread, rows int, columns int, lda int, incX int, incY int, alpha float64, x []float64, y []float64, a []float64)
+	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32                                                                      func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
+	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64                                                                      func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
+	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32                                                                   func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
+	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64                                                                   func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
+	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16               func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16           func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupFloat_float32_float32_4_float32_4_float32                                           func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E4M3, b []kernel.Float8E4M3, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E4M3, b []kernel.Float8E5M2, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E5M2, b []kernel.Float8E4M3, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E5M2, b []kernel.Float8E5M2, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8                                                   func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, maps []kernel.TileMap, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8                                               func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, maps []kernel.TileMap, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__roundRows                                                                                func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []float32, to []float32)
+	quern_gen_is_stale__run_go_generate__dot_float32                                                                              func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
+	quern_gen_is_stale__run_go_generate__dot_float64                                                                              func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
+	quern_gen_is_stale__run_go_generate__asum_float32                                                                             func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
+	quern_gen_is_stale__run_go_generate__asum_float64                                                                             func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
+	quern_gen_is_stale__run_go_generate__sum_float32                                                                              func(t kernel.Thread, n int, x []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__sum_float64                                                                              func(t kernel.Thread, n int, x []float64, out []float64)
+	quern_gen_is_stale__run_go_generate__squares_float32                                                                          func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
+	quern_gen_is_stale__run_go_generate__Squares                                                                                  struct {
 		Large  float64
 		Medium float64
 		Small  float64
@@ -81,140 +80,147 @@ type (
 		Magnitude float64
 		Index     int
 	}
-	quern_gen_is_stale__run_go_generate__largestOf_float32      func(t kernel.Thread, n int, partial []Largest[float32], out []int)
-	quern_gen_is_stale__run_go_generate__largestOf_float64      func(t kernel.Thread, n int, partial []Largest[float64], out []int)
-	quern_gen_is_stale__run_go_generate__dotCPU_float32         func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__dotCPU_float64         func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__asumCPU_float32        func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__asumCPU_float64        func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__squaresCPU_float32     func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
-	quern_gen_is_stale__run_go_generate__squaresCPU_float64     func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
-	quern_gen_is_stale__run_go_generate__largestCPU_float32     func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
-	quern_gen_is_stale__run_go_generate__largestCPU_float64     func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Largest[float64])
-	quern_gen_is_stale__run_go_generate__tensorF16              func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorF16Wide          func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorBF16             func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorBF16Wide         func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorTF32             func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorS8               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
-	quern_gen_is_stale__run_go_generate__tensorU8               func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
-	quern_gen_is_stale__run_go_generate__copyRows_uint8         func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint8, to []uint8)
-	quern_gen_is_stale__run_go_generate__copyRows_uint16        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint16, to []uint16)
-	quern_gen_is_stale__run_go_generate__copyRows_uint32        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint32, to []uint32)
-	quern_gen_is_stale__run_go_generate__transpose_uint8        func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint8, to []uint8)
-	quern_gen_is_stale__run_go_generate__transpose_uint16       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint16, to []uint16)
-	quern_gen_is_stale__run_go_generate__transpose_uint32       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint32, to []uint32)
-	quern_gen_is_stale__run_go_generate__transpose_uint64       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint64, to []uint64)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint8  func(t kernel.Thread, n int, stride int, data []uint8)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint16 func(t kernel.Thread, n int, stride int, data []uint16)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint32 func(t kernel.Thread, n int, stride int, data []uint32)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint64 func(t kernel.Thread, n int, stride int, data []uint64)
-	quern_gen_is_stale__run_go_generate__trsm_float32           func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float32, a []float32, b []float32)
-	quern_gen_is_stale__run_go_generate__trsm_float64           func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float64, a []float64, b []float64)
-	quern_gen_is_stale__run_go_generate__axpy_float32           func(t kernel.Thread, n int, incX int, incY int, alpha float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__axpy_float64           func(t kernel.Thread, n int, incX int, incY int, alpha float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__scal_float32           func(t kernel.Thread, n int, incX int, alpha float32, x []float32)
-	quern_gen_is_stale__run_go_generate__scal_float64           func(t kernel.Thread, n int, incX int, alpha float64, x []float64)
-	quern_gen_is_stale__run_go_generate__copyVector_float32     func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__copyVector_float64     func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__swap_float32           func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__swap_float64           func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__rot_float32            func(t kernel.Thread, n int, incX int, incY int, c float32, s float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__rot_float64            func(t kernel.Thread, n int, incX int, incY int, c float64, s float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__axpyCPU_float32        func(t kernel.Thread, n int, alpha float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__axpyCPU_float64        func(t kernel.Thread, n int, alpha float64, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__largestOf_float32                                func(t kernel.Thread, n int, partial []Largest[float32], out []int)
+	quern_gen_is_stale__run_go_generate__largestOf_float64                                func(t kernel.Thread, n int, partial []Largest[float64], out []int)
+	quern_gen_is_stale__run_go_generate__dotCPU_float32                                   func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
+	quern_gen_is_stale__run_go_generate__dotCPU_float64                                   func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
+	quern_gen_is_stale__run_go_generate__asumCPU_float32                                  func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
+	quern_gen_is_stale__run_go_generate__asumCPU_float64                                  func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
+	quern_gen_is_stale__run_go_generate__squaresCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
+	quern_gen_is_stale__run_go_generate__squaresCPU_float64                               func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
+	quern_gen_is_stale__run_go_generate__largestCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
+	quern_gen_is_stale__run_go_generate__largestCPU_float64                               func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Largest[float64])
+	quern_gen_is_stale__run_go_generate__tensorF16                                        func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorF16Wide                                    func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorBF16                                       func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorBF16Wide                                   func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorTF32                                       func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorS8                                         func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__tensorU8                                         func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
+	quern_gen_is_stale__run_go_generate__copyRows_uint8                                   func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint8, to []uint8)
+	quern_gen_is_stale__run_go_generate__copyRows_uint16                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint16, to []uint16)
+	quern_gen_is_stale__run_go_generate__copyRows_uint32                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint32, to []uint32)
+	quern_gen_is_stale__run_go_generate__transpose_uint8                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint8, to []uint8)
+	quern_gen_is_stale__run_go_generate__transpose_uint16                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint16, to []uint16)
+	quern_gen_is_stale__run_go_generate__transpose_uint32                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint32, to []uint32)
+	quern_gen_is_stale__run_go_generate__transpose_uint64                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint64, to []uint64)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint8                            func(t kernel.Thread, n int, stride int, data []uint8)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint16                           func(t kernel.Thread, n int, stride int, data []uint16)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint32                           func(t kernel.Thread, n int, stride int, data []uint32)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint64                           func(t kernel.Thread, n int, stride int, data []uint64)
+	quern_gen_is_stale__run_go_generate__trsm_float32                                     func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float32, a []float32, b []float32)
+	quern_gen_is_stale__run_go_generate__trsm_float64                                     func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float64, a []float64, b []float64)
+	quern_gen_is_stale__run_go_generate__axpy_float32                                     func(t kernel.Thread, n int, incX int, incY int, alpha float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__axpy_float64                                     func(t kernel.Thread, n int, incX int, incY int, alpha float64, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__scal_float32                                     func(t kernel.Thread, n int, incX int, alpha float32, x []float32)
+	quern_gen_is_stale__run_go_generate__scal_float64                                     func(t kernel.Thread, n int, incX int, alpha float64, x []float64)
+	quern_gen_is_stale__run_go_generate__copyVector_float32                               func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__copyVector_float64                               func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__swap_float32                                     func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__swap_float64                                     func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__rot_float32                                      func(t kernel.Thread, n int, incX int, incY int, c float32, s float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__rot_float64                                      func(t kernel.Thread, n int, incX int, incY int, c float64, s float64, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__axpyCPU_float32                                  func(t kernel.Thread, n int, alpha float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__axpyCPU_float64                                  func(t kernel.Thread, n int, alpha float64, x []float64, y []float64)
 )
 
 var (
-	quern_gemmLarge              quern_gen_is_stale__run_go_generate__gemmLarge              = gemmLarge
-	quern_gemmSmall              quern_gen_is_stale__run_go_generate__gemmSmall              = gemmSmall
-	quern_gemmDouble             quern_gen_is_stale__run_go_generate__gemmDouble             = gemmDouble
-	quern_sumParts_float32       quern_gen_is_stale__run_go_generate__sumParts_float32       = sumParts[float32]
-	quern_sumParts_float64       quern_gen_is_stale__run_go_generate__sumParts_float64       = sumParts[float64]
-	quern_gemmCPU_float32        quern_gen_is_stale__run_go_generate__gemmCPU_float32        = gemmCPU[float32]
-	quern_gemmCPU_float64        quern_gen_is_stale__run_go_generate__gemmCPU_float64        = gemmCPU[float64]
-	quern_doubleLarge            quern_gen_is_stale__run_go_generate__doubleLarge            = doubleLarge
-	quern_doubleSmall            quern_gen_is_stale__run_go_generate__doubleSmall            = doubleSmall
-	quern_gemvRows_float32       quern_gen_is_stale__run_go_generate__gemvRows_float32       = gemvRows[float32]
-	quern_gemvRows_float64       quern_gen_is_stale__run_go_generate__gemvRows_float64       = gemvRows[float64]
-	quern_gemvColumns_float32    quern_gen_is_stale__run_go_generate__gemvColumns_float32    = gemvColumns[float32]
-	quern_gemvColumns_float64    quern_gen_is_stale__run_go_generate__gemvColumns_float64    = gemvColumns[float64]
-	quern_sumVectors_float32     quern_gen_is_stale__run_go_generate__sumVectors_float32     = sumVectors[float32]
-	quern_sumVectors_float64     quern_gen_is_stale__run_go_generate__sumVectors_float64     = sumVectors[float64]
-	quern_ger_float32            quern_gen_is_stale__run_go_generate__ger_float32            = ger[float32]
-	quern_ger_float64            quern_gen_is_stale__run_go_generate__ger_float64            = ger[float64]
-	quern_gemvRowsCPU_float32    quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32    = gemvRowsCPU[float32]
-	quern_gemvRowsCPU_float64    quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64    = gemvRowsCPU[float64]
-	quern_gemvColumnsCPU_float32 quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 = gemvColumnsCPU[float32]
-	quern_gemvColumnsCPU_float64 quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64 = gemvColumnsCPU[float64]
-	quern_groupF16               quern_gen_is_stale__run_go_generate__groupF16               = groupF16
-	quern_groupBF16              quern_gen_is_stale__run_go_generate__groupBF16              = groupBF16
-	quern_groupTF32              quern_gen_is_stale__run_go_generate__groupTF32              = groupTF32
-	quern_groupS8                quern_gen_is_stale__run_go_generate__groupS8                = groupS8
-	quern_groupU8                quern_gen_is_stale__run_go_generate__groupU8                = groupU8
-	quern_groupF16Tall           quern_gen_is_stale__run_go_generate__groupF16Tall           = groupF16Tall
-	quern_groupBF16Tall          quern_gen_is_stale__run_go_generate__groupBF16Tall          = groupBF16Tall
-	quern_groupTF32Tall          quern_gen_is_stale__run_go_generate__groupTF32Tall          = groupTF32Tall
-	quern_groupS8Tall            quern_gen_is_stale__run_go_generate__groupS8Tall            = groupS8Tall
-	quern_groupU8Tall            quern_gen_is_stale__run_go_generate__groupU8Tall            = groupU8Tall
-	quern_roundRows              quern_gen_is_stale__run_go_generate__roundRows              = roundRows
-	quern_dot_float32            quern_gen_is_stale__run_go_generate__dot_float32            = dot[float32]
-	quern_dot_float64            quern_gen_is_stale__run_go_generate__dot_float64            = dot[float64]
-	quern_asum_float32           quern_gen_is_stale__run_go_generate__asum_float32           = asum[float32]
-	quern_asum_float64           quern_gen_is_stale__run_go_generate__asum_float64           = asum[float64]
-	quern_sum_float32            quern_gen_is_stale__run_go_generate__sum_float32            = sum[float32]
-	quern_sum_float64            quern_gen_is_stale__run_go_generate__sum_float64            = sum[float64]
-	quern_squares_float32        quern_gen_is_stale__run_go_generate__squares_float32        = squares[float32]
-	_                                                                                        = (*quern_gen_is_stale__run_go_generate__Squares)((*Squares)(nil))
-	quern_squares_float64        quern_gen_is_stale__run_go_generate__squares_float64        = squares[float64]
-	quern_norm_float32           quern_gen_is_stale__run_go_generate__norm_float32           = norm[float32]
-	quern_norm_float64           quern_gen_is_stale__run_go_generate__norm_float64           = norm[float64]
-	quern_largest_float32        quern_gen_is_stale__run_go_generate__largest_float32        = largest[float32]
-	_                                                                                        = (*quern_gen_is_stale__run_go_generate__Largest_float32)((*Largest[float32])(nil))
-	quern_largest_float64        quern_gen_is_stale__run_go_generate__largest_float64        = largest[float64]
-	_                                                                                        = (*quern_gen_is_stale__run_go_generate__Largest_float64)((*Largest[float64])(nil))
-	quern_largestOf_float32      quern_gen_is_stale__run_go_generate__largestOf_float32      = largestOf[float32]
-	quern_largestOf_float64      quern_gen_is_stale__run_go_generate__largestOf_float64      = largestOf[float64]
-	quern_dotCPU_float32         quern_gen_is_stale__run_go_generate__dotCPU_float32         = dotCPU[float32]
-	quern_dotCPU_float64         quern_gen_is_stale__run_go_generate__dotCPU_float64         = dotCPU[float64]
-	quern_asumCPU_float32        quern_gen_is_stale__run_go_generate__asumCPU_float32        = asumCPU[float32]
-	quern_asumCPU_float64        quern_gen_is_stale__run_go_generate__asumCPU_float64        = asumCPU[float64]
-	quern_squaresCPU_float32     quern_gen_is_stale__run_go_generate__squaresCPU_float32     = squaresCPU[float32]
-	quern_squaresCPU_float64     quern_gen_is_stale__run_go_generate__squaresCPU_float64     = squaresCPU[float64]
-	quern_largestCPU_float32     quern_gen_is_stale__run_go_generate__largestCPU_float32     = largestCPU[float32]
-	quern_largestCPU_float64     quern_gen_is_stale__run_go_generate__largestCPU_float64     = largestCPU[float64]
-	quern_tensorF16              quern_gen_is_stale__run_go_generate__tensorF16              = tensorF16
-	quern_tensorF16Wide          quern_gen_is_stale__run_go_generate__tensorF16Wide          = tensorF16Wide
-	quern_tensorBF16             quern_gen_is_stale__run_go_generate__tensorBF16             = tensorBF16
-	quern_tensorBF16Wide         quern_gen_is_stale__run_go_generate__tensorBF16Wide         = tensorBF16Wide
-	quern_tensorTF32             quern_gen_is_stale__run_go_generate__tensorTF32             = tensorTF32
-	quern_tensorS8               quern_gen_is_stale__run_go_generate__tensorS8               = tensorS8
-	quern_tensorU8               quern_gen_is_stale__run_go_generate__tensorU8               = tensorU8
-	quern_copyRows_uint8         quern_gen_is_stale__run_go_generate__copyRows_uint8         = copyRows[uint8]
-	quern_copyRows_uint16        quern_gen_is_stale__run_go_generate__copyRows_uint16        = copyRows[uint16]
-	quern_copyRows_uint32        quern_gen_is_stale__run_go_generate__copyRows_uint32        = copyRows[uint32]
-	quern_transpose_uint8        quern_gen_is_stale__run_go_generate__transpose_uint8        = transpose[uint8]
-	quern_transpose_uint16       quern_gen_is_stale__run_go_generate__transpose_uint16       = transpose[uint16]
-	quern_transpose_uint32       quern_gen_is_stale__run_go_generate__transpose_uint32       = transpose[uint32]
-	quern_transpose_uint64       quern_gen_is_stale__run_go_generate__transpose_uint64       = transpose[uint64]
-	quern_transposeSquare_uint8  quern_gen_is_stale__run_go_generate__transposeSquare_uint8  = transposeSquare[uint8]
-	quern_transposeSquare_uint16 quern_gen_is_stale__run_go_generate__transposeSquare_uint16 = transposeSquare[uint16]
-	quern_transposeSquare_uint32 quern_gen_is_stale__run_go_generate__transposeSquare_uint32 = transposeSquare[uint32]
-	quern_transposeSquare_uint64 quern_gen_is_stale__run_go_generate__transposeSquare_uint64 = transposeSquare[uint64]
-	quern_trsm_float32           quern_gen_is_stale__run_go_generate__trsm_float32           = trsm[float32]
-	quern_trsm_float64           quern_gen_is_stale__run_go_generate__trsm_float64           = trsm[float64]
-	quern_axpy_float32           quern_gen_is_stale__run_go_generate__axpy_float32           = axpy[float32]
-	quern_axpy_float64           quern_gen_is_stale__run_go_generate__axpy_float64           = axpy[float64]
-	quern_scal_float32           quern_gen_is_stale__run_go_generate__scal_float32           = scal[float32]
-	quern_scal_float64           quern_gen_is_stale__run_go_generate__scal_float64           = scal[float64]
-	quern_copyVector_float32     quern_gen_is_stale__run_go_generate__copyVector_float32     = copyVector[float32]
-	quern_copyVector_float64     quern_gen_is_stale__run_go_generate__copyVector_float64     = copyVector[float64]
-	quern_swap_float32           quern_gen_is_stale__run_go_generate__swap_float32           = swap[float32]
-	quern_swap_float64           quern_gen_is_stale__run_go_generate__swap_float64           = swap[float64]
-	quern_rot_float32            quern_gen_is_stale__run_go_generate__rot_float32            = rot[float32]
-	quern_rot_float64            quern_gen_is_stale__run_go_generate__rot_float64            = rot[float64]
-	quern_axpyCPU_float32        quern_gen_is_stale__run_go_generate__axpyCPU_float32        = axpyCPU[float32]
-	quern_axpyCPU_float64        quern_gen_is_stale__run_go_generate__axpyCPU_float64        = axpyCPU[float64]
+	quern_gemmLarge                                                                                quern_gen_is_stale__run_go_generate__gemmLarge                                                                                = gemmLarge
+	quern_gemmSmall                                                                                quern_gen_is_stale__run_go_generate__gemmSmall                                                                                = gemmSmall
+	quern_gemmDouble                                                                               quern_gen_is_stale__run_go_generate__gemmDouble                                                                               = gemmDouble
+	quern_sumParts_float32                                                                         quern_gen_is_stale__run_go_generate__sumParts_float32                                                                         = sumParts[float32]
+	quern_sumParts_float64                                                                         quern_gen_is_stale__run_go_generate__sumParts_float64                                                                         = sumParts[float64]
+	quern_gemmCPU_float32                                                                          quern_gen_is_stale__run_go_generate__gemmCPU_float32                                                                          = gemmCPU[float32]
+	quern_gemmCPU_float64                                                                          quern_gen_is_stale__run_go_generate__gemmCPU_float64                                                                          = gemmCPU[float64]
+	quern_doubleLarge                                                                              quern_gen_is_stale__run_go_generate__doubleLarge                                                                              = doubleLarge
+	quern_doubleSmall                                                                              quern_gen_is_stale__run_go_generate__doubleSmall                                                                              = doubleSmall
+	quern_gemvRows_float32                                                                         quern_gen_is_stale__run_go_generate__gemvRows_float32                                                                         = gemvRows[float32]
+	quern_gemvRows_float64                                                                         quern_gen_is_stale__run_go_generate__gemvRows_float64                                                                         = gemvRows[float64]
+	quern_gemvColumns_float32                                                                      quern_gen_is_stale__run_go_generate__gemvColumns_float32                                                                      = gemvColumns[float32]
+	quern_gemvColumns_float64                                                                      quern_gen_is_stale__run_go_generate__gemvColumns_float64                                                                      = gemvColumns[float64]
+	quern_sumVectors_float32                                                                       quern_gen_is_stale__run_go_generate__sumVectors_float32                                                                       = sumVectors[float32]
+	quern_sumVectors_float64                                                                       quern_gen_is_stale__run_go_generate__sumVectors_float64                                                                       = sumVectors[float64]
+	quern_ger_float32                                                                              quern_gen_is_stale__run_go_generate__ger_float32                                                                              = ger[float32]
+	quern_ger_float64                                                                              quern_gen_is_stale__run_go_generate__ger_float64                                                                              = ger[float64]
+	quern_gemvRowsCPU_float32                                                                      quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32                                                                      = gemvRowsCPU[float32]
+	quern_gemvRowsCPU_float64                                                                      quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64                                                                      = gemvRowsCPU[float64]
+	quern_gemvColumnsCPU_float32                                                                   quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32                                                                   = gemvColumnsCPU[float32]
+	quern_gemvColumnsCPU_float64                                                                   quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64                                                                   = gemvColumnsCPU[float64]
+	quern_groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16               quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16               = groupFloat[kernel.Float16, kernel.Float16, [8]kernel.Float16, [8]kernel.Float16]
+	quern_groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16           quern_gen_is_stale__run_go_generate__groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16           = groupFloat[kernel.BFloat16, kernel.BFloat16, [8]kernel.BFloat16, [8]kernel.BFloat16]
+	quern_groupFloat_float32_float32_4_float32_4_float32                                           quern_gen_is_stale__run_go_generate__groupFloat_float32_float32_4_float32_4_float32                                           = groupFloat[float32, float32, [4]float32, [4]float32]
+	quern_groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 = groupFloat[kernel.Float8E4M3, kernel.Float8E4M3, [16]kernel.Float8E4M3, [16]kernel.Float8E4M3]
+	quern_groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 = groupFloat[kernel.Float8E4M3, kernel.Float8E5M2, [16]kernel.Float8E4M3, [16]kernel.Float8E5M2]
+	quern_groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 = groupFloat[kernel.Float8E5M2, kernel.Float8E4M3, [16]kernel.Float8E5M2, [16]kernel.Float8E4M3]
+	quern_groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 = groupFloat[kernel.Float8E5M2, kernel.Float8E5M2, [16]kernel.Float8E5M2, [16]kernel.Float8E5M2]
+	quern_groupInteger_int8_int8_16_int8_16_int8                                                   quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8                                                   = groupInteger[int8, int8, [16]int8, [16]int8]
+	quern_groupInteger_uint8_uint8_16_uint8_16_uint8                                               quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8                                               = groupInteger[uint8, uint8, [16]uint8, [16]uint8]
+	quern_roundRows                                                                                quern_gen_is_stale__run_go_generate__roundRows                                                                                = roundRows
+	quern_dot_float32                                                                              quern_gen_is_stale__run_go_generate__dot_float32                                                                              = dot[float32]
+	quern_dot_float64                                                                              quern_gen_is_stale__run_go_generate__dot_float64                                                                              = dot[float64]
+	quern_asum_float32                                                                             quern_gen_is_stale__run_go_generate__asum_float32                                                                             = asum[float32]
+	quern_asum_float64                                                                             quern_gen_is_stale__run_go_generate__asum_float64                                                                             = asum[float64]
+	quern_sum_float32                                                                              quern_gen_is_stale__run_go_generate__sum_float32                                                                              = sum[float32]
+	quern_sum_float64                                                                              quern_gen_is_stale__run_go_generate__sum_float64                                                                              = sum[float64]
+	quern_squares_float32                                                                          quern_gen_is_stale__run_go_generate__squares_float32                                                                          = squares[float32]
+	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Squares)((*Squares)(nil))
+	quern_squares_float64                                                                          quern_gen_is_stale__run_go_generate__squares_float64                                                                          = squares[float64]
+	quern_norm_float32                                                                             quern_gen_is_stale__run_go_generate__norm_float32                                                                             = norm[float32]
+	quern_norm_float64                                                                             quern_gen_is_stale__run_go_generate__norm_float64                                                                             = norm[float64]
+	quern_largest_float32                                                                          quern_gen_is_stale__run_go_generate__largest_float32                                                                          = largest[float32]
+	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Largest_float32)((*Largest[float32])(nil))
+	quern_largest_float64                                                                          quern_gen_is_stale__run_go_generate__largest_float64                                                                          = largest[float64]
+	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Largest_float64)((*Largest[float64])(nil))
+	quern_largestOf_float32                                                                        quern_gen_is_stale__run_go_generate__largestOf_float32                                                                        = largestOf[float32]
+	quern_largestOf_float64                                                                        quern_gen_is_stale__run_go_generate__largestOf_float64                                                                        = largestOf[float64]
+	quern_dotCPU_float32                                                                           quern_gen_is_stale__run_go_generate__dotCPU_float32                                                                           = dotCPU[float32]
+	quern_dotCPU_float64                                                                           quern_gen_is_stale__run_go_generate__dotCPU_float64                                                                           = dotCPU[float64]
+	quern_asumCPU_float32                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float32                                                                          = asumCPU[float32]
+	quern_asumCPU_float64                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float64                                                                          = asumCPU[float64]
+	quern_squaresCPU_float32                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float32                                                                       = squaresCPU[float32]
+	quern_squaresCPU_float64                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float64                                                                       = squaresCPU[float64]
+	quern_largestCPU_float32                                                                       quern_gen_is_stale__run_go_generate__largestCPU_float32                                                                       = largestCPU[float32]
+	quern_largestCPU_float64                                                                       quern_gen_is_stale__run_go_generate__largestCPU_float64                                                                       = largestCPU[float64]
+	quern_tensorF16                                                                                quern_gen_is_stale__run_go_generate__tensorF16                                                                                = tensorF16
+	quern_tensorF16Wide                                                                            quern_gen_is_stale__run_go_generate__tensorF16Wide                                                                            = tensorF16Wide
+	quern_tensorBF16                                                                               quern_gen_is_stale__run_go_generate__tensorBF16                                                                               = tensorBF16
+	quern_tensorBF16Wide                                                                           quern_gen_is_stale__run_go_generate__tensorBF16Wide                                                                           = tensorBF16Wide
+	quern_tensorTF32                                                                               quern_gen_is_stale__run_go_generate__tensorTF32                                                                               = tensorTF32
+	quern_tensorS8                                                                                 quern_gen_is_stale__run_go_generate__tensorS8                                                                                 = tensorS8
+	quern_tensorU8                                                                                 quern_gen_is_stale__run_go_generate__tensorU8                                                                                 = tensorU8
+	quern_tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3                                         = tensorFloat8[kernel.Float8E4M3, kernel.Float8E4M3]
+	quern_tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2                                         = tensorFloat8[kernel.Float8E4M3, kernel.Float8E5M2]
+	quern_tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3                                         = tensorFloat8[kernel.Float8E5M2, kernel.Float8E4M3]
+	quern_tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2                                         = tensorFloat8[kernel.Float8E5M2, kernel.Float8E5M2]
+	quern_copyRows_uint8                                                                           quern_gen_is_stale__run_go_generate__copyRows_uint8                                                                           = copyRows[uint8]
+	quern_copyRows_uint16                                                                          quern_gen_is_stale__run_go_generate__copyRows_uint16                                                                          = copyRows[uint16]
+	quern_copyRows_uint32                                                                          quern_gen_is_stale__run_go_generate__copyRows_uint32                                                                          = copyRows[uint32]
+	quern_transpose_uint8                                                                          quern_gen_is_stale__run_go_generate__transpose_uint8                                                                          = transpose[uint8]
+	quern_transpose_uint16                                                                         quern_gen_is_stale__run_go_generate__transpose_uint16                                                                         = transpose[uint16]
+	quern_transpose_uint32                                                                         quern_gen_is_stale__run_go_generate__transpose_uint32                                                                         = transpose[uint32]
+	quern_transpose_uint64                                                                         quern_gen_is_stale__run_go_generate__transpose_uint64                                                                         = transpose[uint64]
+	quern_transposeSquare_uint8                                                                    quern_gen_is_stale__run_go_generate__transposeSquare_uint8                                                                    = transposeSquare[uint8]
+	quern_transposeSquare_uint16                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint16                                                                   = transposeSquare[uint16]
+	quern_transposeSquare_uint32                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint32                                                                   = transposeSquare[uint32]
+	quern_transposeSquare_uint64                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint64                                                                   = transposeSquare[uint64]
+	quern_trsm_float32                                                                             quern_gen_is_stale__run_go_generate__trsm_float32                                                                             = trsm[float32]
+	quern_trsm_float64                                                                             quern_gen_is_stale__run_go_generate__trsm_float64                                                                             = trsm[float64]
+	quern_axpy_float32                                                                             quern_gen_is_stale__run_go_generate__axpy_float32                                                                             = axpy[float32]
+	quern_axpy_float64                                                                             quern_gen_is_stale__run_go_generate__axpy_float64                                                                             = axpy[float64]
+	quern_scal_float32                                                                             quern_gen_is_stale__run_go_generate__scal_float32                                                                             = scal[float32]
+	quern_scal_float64                                                                             quern_gen_is_stale__run_go_generate__scal_float64                                                                             = scal[float64]
+	quern_copyVector_float32                                                                       quern_gen_is_stale__run_go_generate__copyVector_float32                                                                       = copyVector[float32]
+	quern_copyVector_float64                                                                       quern_gen_is_stale__run_go_generate__copyVector_float64                                                                       = copyVector[float64]
+	quern_swap_float32                                                                             quern_gen_is_stale__run_go_generate__swap_float32                                                                             = swap[float32]
+	quern_swap_float64                                                                             quern_gen_is_stale__run_go_generate__swap_float64                                                                             = swap[float64]
+	quern_rot_float32                                                                              quern_gen_is_stale__run_go_generate__rot_float32                                                                              = rot[float32]
+	quern_rot_float64                                                                              quern_gen_is_stale__run_go_generate__rot_float64                                                                              = rot[float64]
+	quern_axpyCPU_float32                                                                          quern_gen_is_stale__run_go_generate__axpyCPU_float32                                                                          = axpyCPU[float32]
+	quern_axpyCPU_float64                                                                          quern_gen_is_stale__run_go_generate__axpyCPU_float64                                                                          = axpyCPU[float64]
 )
 
 var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge", Code: &quernPTX}}
@@ -677,19 +683,45 @@ func LaunchGemvColumnsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, 
 	return l.End()
 }
 
-var quernGroupF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupF16", Code: &quernPTX}}
+var quernGroupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[kernel.Float16,kernel.Float16,[8]kernel.Float16,[8]kernel.Float16]", Code: &quernPTX}}
+var quernGroupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[kernel.BFloat16,kernel.BFloat16,[8]kernel.BFloat16,[8]kernel.BFloat16]", Code: &quernPTX}}
+var quernGroupFloat_float32_float32_4_float32_4_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[float32,float32,[4]float32,[4]float32]", Code: &quernPTX}}
+var quernGroupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[kernel.Float8E4M3,kernel.Float8E4M3,[16]kernel.Float8E4M3,[16]kernel.Float8E4M3]", Code: &quernPTX}}
+var quernGroupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[kernel.Float8E4M3,kernel.Float8E5M2,[16]kernel.Float8E4M3,[16]kernel.Float8E5M2]", Code: &quernPTX}}
+var quernGroupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[kernel.Float8E5M2,kernel.Float8E4M3,[16]kernel.Float8E5M2,[16]kernel.Float8E4M3]", Code: &quernPTX}}
+var quernGroupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[kernel.Float8E5M2,kernel.Float8E5M2,[16]kernel.Float8E5M2,[16]kernel.Float8E5M2]", Code: &quernPTX}}
 
-// LaunchGroupF16 runs groupF16 on the grid g.
+// LaunchGroupFloat runs groupFloat on the grid g.
 //
-// groupF16 multiplies matrices of Float16.
-func LaunchGroupF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGroupF16.Begin(s, g)
+// groupFloat multiplies matrices of floats, those of float32 cut off to the TF32 format.
+func LaunchGroupFloat[A kernel.Float16 | kernel.BFloat16 | float32 | kernel.Float8E4M3 | kernel.Float8E5M2, B kernel.Float16 | kernel.BFloat16 | float32 | kernel.Float8E4M3 | kernel.Float8E5M2, LA [8]kernel.Float16 | [8]kernel.BFloat16 | [4]float32 | [16]kernel.Float8E4M3 | [16]kernel.Float8E5M2, LB [8]kernel.Float16 | [8]kernel.BFloat16 | [4]float32 | [16]kernel.Float8E4M3 | [16]kernel.Float8E5M2](s *gpu.Stream, g gpu.Grid, blocks, m, n, k_, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, maps *gpu.Buffer[kernel.TileMap], a *gpu.Buffer[A], b *gpu.Buffer[B], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	var k *gpu.Kernel
+	switch interface{}((func(A, B, LA, LB))(nil)).(type) {
+	case func(kernel.Float16, kernel.Float16, [8]kernel.Float16, [8]kernel.Float16):
+		k = quernGroupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16
+	case func(kernel.BFloat16, kernel.BFloat16, [8]kernel.BFloat16, [8]kernel.BFloat16):
+		k = quernGroupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16
+	case func(float32, float32, [4]float32, [4]float32):
+		k = quernGroupFloat_float32_float32_4_float32_4_float32
+	case func(kernel.Float8E4M3, kernel.Float8E4M3, [16]kernel.Float8E4M3, [16]kernel.Float8E4M3):
+		k = quernGroupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3
+	case func(kernel.Float8E4M3, kernel.Float8E5M2, [16]kernel.Float8E4M3, [16]kernel.Float8E5M2):
+		k = quernGroupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2
+	case func(kernel.Float8E5M2, kernel.Float8E4M3, [16]kernel.Float8E5M2, [16]kernel.Float8E4M3):
+		k = quernGroupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3
+	case func(kernel.Float8E5M2, kernel.Float8E5M2, [16]kernel.Float8E5M2, [16]kernel.Float8E5M2):
+		k = quernGroupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2
+	default:
+		return compiled.NoInstance("groupFloat", (func(A, B, LA, LB))(nil))
+	}
+	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
+	gpu.Arg(l, blocks)
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
-	gpu.Arg(l, k)
+	gpu.Arg(l, k_)
 	gpu.Arg(l, part)
 	gpu.Arg(l, lda)
 	gpu.Arg(l, ldb)
@@ -699,6 +731,7 @@ func LaunchGroupF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	gpu.Arg(l, stepC)
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
+	gpu.SliceArg(l, maps)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
@@ -710,19 +743,30 @@ func LaunchGroupF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	return l.End()
 }
 
-var quernGroupBF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupBF16", Code: &quernPTX}}
+var quernGroupInteger_int8_int8_16_int8_16_int8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupInteger[int8,int8,[16]int8,[16]int8]", Code: &quernPTX}}
+var quernGroupInteger_uint8_uint8_16_uint8_16_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupInteger[uint8,uint8,[16]uint8,[16]uint8]", Code: &quernPTX}}
 
-// LaunchGroupBF16 runs groupBF16 on the grid g.
+// LaunchGroupInteger runs groupInteger on the grid g.
 //
-// groupBF16 multiplies matrices of BFloat16.
-func LaunchGroupBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGroupBF16.Begin(s, g)
+// groupInteger multiplies matrices of integers.
+func LaunchGroupInteger[A int8 | uint8, B int8 | uint8, LA [16]int8 | [16]uint8, LB [16]int8 | [16]uint8](s *gpu.Stream, g gpu.Grid, blocks, m, n, k_, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, maps *gpu.Buffer[kernel.TileMap], a *gpu.Buffer[A], b *gpu.Buffer[B], c *gpu.Buffer[int32]) error {
+	var k *gpu.Kernel
+	switch interface{}((func(A, B, LA, LB))(nil)).(type) {
+	case func(int8, int8, [16]int8, [16]int8):
+		k = quernGroupInteger_int8_int8_16_int8_16_int8
+	case func(uint8, uint8, [16]uint8, [16]uint8):
+		k = quernGroupInteger_uint8_uint8_16_uint8_16_uint8
+	default:
+		return compiled.NoInstance("groupInteger", (func(A, B, LA, LB))(nil))
+	}
+	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
+	gpu.Arg(l, blocks)
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
-	gpu.Arg(l, k)
+	gpu.Arg(l, k_)
 	gpu.Arg(l, part)
 	gpu.Arg(l, lda)
 	gpu.Arg(l, ldb)
@@ -732,255 +776,7 @@ func LaunchGroupBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, st
 	gpu.Arg(l, stepC)
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
-var quernGroupTF32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupTF32", Code: &quernPTX}}
-
-// LaunchGroupTF32 runs groupTF32 on the grid g.
-//
-// groupTF32 multiplies matrices of float32, cut off to the TF32 format.
-func LaunchGroupTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGroupTF32.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
-var quernGroupS8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupS8", Code: &quernPTX}}
-
-// LaunchGroupS8 runs groupS8 on the grid g.
-//
-// groupS8 multiplies matrices of int8.
-func LaunchGroupS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[int8], c *gpu.Buffer[int32]) error {
-	l, err := quernGroupS8.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	return l.End()
-}
-
-var quernGroupU8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupU8", Code: &quernPTX}}
-
-// LaunchGroupU8 runs groupU8 on the grid g.
-//
-// groupU8 multiplies matrices of uint8.
-func LaunchGroupU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[int32]) error {
-	l, err := quernGroupU8.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	return l.End()
-}
-
-var quernGroupF16Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupF16Tall", Code: &quernPTX}}
-
-// LaunchGroupF16Tall runs groupF16Tall on the grid g.
-//
-// groupF16Tall multiplies matrices of Float16.
-func LaunchGroupF16Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGroupF16Tall.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
-var quernGroupBF16Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupBF16Tall", Code: &quernPTX}}
-
-// LaunchGroupBF16Tall runs groupBF16Tall on the grid g.
-//
-// groupBF16Tall multiplies matrices of BFloat16.
-func LaunchGroupBF16Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGroupBF16Tall.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
-var quernGroupTF32Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupTF32Tall", Code: &quernPTX}}
-
-// LaunchGroupTF32Tall runs groupTF32Tall on the grid g.
-//
-// groupTF32Tall multiplies matrices of float32, cut off to the TF32 format.
-func LaunchGroupTF32Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGroupTF32Tall.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
-var quernGroupS8Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupS8Tall", Code: &quernPTX}}
-
-// LaunchGroupS8Tall runs groupS8Tall on the grid g.
-//
-// groupS8Tall multiplies matrices of int8.
-func LaunchGroupS8Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[int8], c *gpu.Buffer[int32]) error {
-	l, err := quernGroupS8Tall.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	return l.End()
-}
-
-var quernGroupU8Tall = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupU8Tall", Code: &quernPTX}}
-
-// LaunchGroupU8Tall runs groupU8Tall on the grid g.
-//
-// groupU8Tall multiplies matrices of uint8.
-func LaunchGroupU8Tall(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[int32]) error {
-	l, err := quernGroupU8Tall.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
+	gpu.SliceArg(l, maps)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
@@ -1516,6 +1312,53 @@ func LaunchTensorU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	return l.End()
 }
 
+var quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E4M3,kernel.Float8E4M3]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3, Plain: quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3}}
+var quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E4M3,kernel.Float8E5M2]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2, Plain: quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2}}
+var quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E5M2,kernel.Float8E4M3]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3, Plain: quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3}}
+var quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E5M2,kernel.Float8E5M2]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2, Plain: quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2}}
+
+// LaunchTensorFloat8 runs tensorFloat8 on the grid g.
+//
+// tensorFloat8 multiplies matrices of 8-bit floats, given by their bits.
+func LaunchTensorFloat8[A kernel.Float8E4M3 | kernel.Float8E5M2, B kernel.Float8E4M3 | kernel.Float8E5M2](s *gpu.Stream, g gpu.Grid, m, n, k_, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	var k *gpu.Kernel
+	switch interface{}((func(A, B))(nil)).(type) {
+	case func(kernel.Float8E4M3, kernel.Float8E4M3):
+		k = quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3
+	case func(kernel.Float8E4M3, kernel.Float8E5M2):
+		k = quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2
+	case func(kernel.Float8E5M2, kernel.Float8E4M3):
+		k = quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3
+	case func(kernel.Float8E5M2, kernel.Float8E5M2):
+		k = quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k_)
+	gpu.Arg(l, part)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
+
 var quernCopyRows_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyRows[uint8]", Code: &quernPTX, Host: quernHostCopyRows[uint8], Plain: quernPlainCopyRows[uint8]}}
 var quernCopyRows_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyRows[uint16]", Code: &quernPTX, Host: quernHostCopyRows[uint16], Plain: quernPlainCopyRows[uint16]}}
 var quernCopyRows_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyRows[uint32]", Code: &quernPTX, Host: quernHostCopyRows[uint32], Plain: quernPlainCopyRows[uint32]}}
@@ -2037,7 +1880,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				/*line gemm.go:306*/ c[at3] = result03
 			}
 		}
-	} /*line quern_gen.go:2040:1*/
+	} /*line quern_gen.go:1883:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2353,7 +2196,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2356:1*/
+	} /*line quern_gen.go:2199:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2383,7 +2226,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				quernRow1SumVectors[T](r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2386:1*/
+						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2229:1*/
 					}
 					/*line gemv.go:106:10000*/ start := p * n
 					/*line gemv.go:107:10000*/ start2 := (p + 1) * n
@@ -2397,13 +2240,13 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				}
 				for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2400:1*/
+						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2243:1*/
 					}
 					/*line gemv.go:106:10000*/ start9 := p2 * n
 					/*line gemv.go:107:10000*/ start10 := p2*n + base
-					/*line gemv.go:108:10000*/ quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10) /*line quern_gen.go:2404:1*/
+					/*line gemv.go:108:10000*/ quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10) /*line quern_gen.go:2247:1*/
 				}
-				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta) /*line quern_gen.go:2406:1*/
+				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta) /*line quern_gen.go:2249:1*/
 			}
 		}
 	}
@@ -2419,16 +2262,16 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 		}
 		totalRow2 := totalRow[:][:count]
 		/*line gemv.go:103:10000*/ clear(totalRow2)
-		/*line gemv.go:104:10000*/ return /*line quern_gen.go:2422:1*/
+		/*line gemv.go:104:10000*/ return /*line quern_gen.go:2265:1*/
 	}
 	/*line gemv.go:106:10000*/ for threadX := range width {
 		/*line gemv.go:107:10000*/ total := totalRow[threadX]
 		/*line gemv.go:108:10000*/ i := base + threadX
 		/*line gemv.go:109:10000*/ if i < n {
-			/*line gemv.go:110:10000*/ total = 0 /*line quern_gen.go:2428:1*/
+			/*line gemv.go:110:10000*/ total = 0 /*line quern_gen.go:2271:1*/
 		}
 		/*line gemv.go:112*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2431:1*/
+	} /*line quern_gen.go:2274:1*/
 }
 
 //go:noinline
@@ -2451,7 +2294,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 				/*line gemv.go:106:10000*/ total += row2[threadX]
 				/*line gemv.go:107:10000*/ total += row3[threadX]
 				/*line gemv.go:108:10000*/ total += row4[threadX]
-				/*line gemv.go:109:10000*/ totalRow3[threadX] = total /*line quern_gen.go:2454:1*/
+				/*line gemv.go:109:10000*/ totalRow3[threadX] = total /*line quern_gen.go:2297:1*/
 			}
 			/*line gemv.go:111*/ return
 		}
@@ -2464,9 +2307,9 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105:10000*/ total += partial[start+i]
 			/*line gemv.go:105:10000*/ total += partial[start2+i]
 			/*line gemv.go:105:10000*/ total += partial[start3+i]
-			/*line gemv.go:105:10000*/ total += partial[start4+i] /*line quern_gen.go:2467:1*/
+			/*line gemv.go:105:10000*/ total += partial[start4+i] /*line quern_gen.go:2310:1*/
 		}
-		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2469:1*/
+		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2312:1*/
 	}
 }
 
@@ -2484,9 +2327,9 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			for threadX := range count3 {
 				total := totalRow4[threadX]
 				/*line gemv.go:105:10000*/ total += row5[threadX]
-				/*line gemv.go:106:10000*/ totalRow4[threadX] = total /*line quern_gen.go:2487:1*/
+				/*line gemv.go:106:10000*/ totalRow4[threadX] = total /*line quern_gen.go:2330:1*/
 			}
-			/*line gemv.go:108:10000*/ return /*line quern_gen.go:2489:1*/
+			/*line gemv.go:108:10000*/ return /*line quern_gen.go:2332:1*/
 		}
 	}
 	/*line gemv.go:111*/ for threadX := range width {
@@ -2494,9 +2337,9 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-			/*line gemv.go:105:10000*/ total += partial[start9+i] /*line quern_gen.go:2497:1*/
+			/*line gemv.go:105:10000*/ total += partial[start9+i] /*line quern_gen.go:2340:1*/
 		}
-		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2499:1*/
+		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2342:1*/
 	}
 }
 
@@ -2516,9 +2359,9 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:107:10000*/ result0 := place(i, n, incY)
 			/*line gemv.go:108:10000*/ t7 := result0
 			/*line gemv.go:109:10000*/ t10 := total
-			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2519:1*/
+			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2362:1*/
 		}
-		/*line gemv.go:109:10000*/ return /*line quern_gen.go:2521:1*/
+		/*line gemv.go:109:10000*/ return /*line quern_gen.go:2364:1*/
 	}
 	/*line gemv.go:111*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
@@ -2528,7 +2371,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:107:10000*/ result0 := place(i, n, incY)
 			/*line gemv.go:108:10000*/ t7 := result0
 			/*line gemv.go:109:10000*/ t10 := total
-			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2531:1*/
+			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2374:1*/
 		}
 	}
 }
@@ -2574,7 +2417,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2577:1*/
+	} /*line quern_gen.go:2420:1*/
 }
 
 //go:noinline
@@ -2604,7 +2447,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2607:1*/
+	} /*line quern_gen.go:2450:1*/
 }
 
 //go:noinline
@@ -2635,7 +2478,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2638:1*/
+	} /*line quern_gen.go:2481:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2719,7 +2562,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			t47 := result05
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
 		}
-	} /*line quern_gen.go:2722:1*/
+	} /*line quern_gen.go:2565:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2824,7 +2667,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2827:1*/
+	} /*line quern_gen.go:2670:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2868,33 +2711,33 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line group.go:262:20000*/ t1 := i / columns
-			/*line group.go:262:20000*/ t2 := i % columns
-			/*line group.go:263:20000*/ row := t1
-			/*line group.go:264:20000*/ column := t2
-			/*line group.go:264:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
-			/*line group.go:265:20000*/ if bits&2147483647 <= 2139095040 {
-				/*line group.go:266:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2877:1*/
+			/*line group.go:167:20000*/ t1 := i / columns
+			/*line group.go:167:20000*/ t2 := i % columns
+			/*line group.go:168:20000*/ row := t1
+			/*line group.go:169:20000*/ column := t2
+			/*line group.go:169:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
+			/*line group.go:170:20000*/ if bits&2147483647 <= 2139095040 {
+				/*line group.go:171:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2720:1*/
 			}
-			/*line group.go:268*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2879:1*/
+			/*line group.go:173:20000*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2722:1*/
 		}
-		/*line group.go:270:20000*/ return /*line quern_gen.go:2881:1*/
+		/*line group.go:175:20000*/ return /*line quern_gen.go:2724:1*/
 	}
-	/*line group.go:272:20000*/ for threadX := range width {
-		/*line group.go:273:20000*/ r.ThreadIdx.X = threadX
-		/*line group.go:274:20000*/ i := base + threadX
-		/*line group.go:259:20000*/ if i >= size {
-			/*line group.go:260:20000*/ continue /*line quern_gen.go:2887:1*/
+	/*line group.go:177:20000*/ for threadX := range width {
+		/*line group.go:178:20000*/ r.ThreadIdx.X = threadX
+		/*line group.go:179:20000*/ i := base + threadX
+		/*line group.go:164:20000*/ if i >= size {
+			/*line group.go:165:20000*/ continue /*line quern_gen.go:2730:1*/
 		}
-		/*line group.go:262:20000*/ t1 := i / columns
-		/*line group.go:262:20000*/ t2 := i % columns
-		/*line group.go:263:20000*/ row := t1
-		/*line group.go:264:20000*/ column := t2
-		/*line group.go:264:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
-		/*line group.go:265:20000*/ if bits&2147483647 <= 2139095040 {
-			/*line group.go:266:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2895:1*/
+		/*line group.go:167:20000*/ t1 := i / columns
+		/*line group.go:167:20000*/ t2 := i % columns
+		/*line group.go:168:20000*/ row := t1
+		/*line group.go:169:20000*/ column := t2
+		/*line group.go:169:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
+		/*line group.go:170:20000*/ if bits&2147483647 <= 2139095040 {
+			/*line group.go:171:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2738:1*/
 		}
-		/*line group.go:268*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2897:1*/
+		/*line group.go:173:20000*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2740:1*/
 	}
 }
 
@@ -2939,12 +2782,12 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 		/*line reduce.go:83:30000*/ for threadZ := range 1 {
 			/*line reduce.go:84:30000*/ for threadY := range 1 {
 				/*line reduce.go:85:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line reduce.go:86:30000*/ quernRow1Sum[T](r, sums, first) /*line quern_gen.go:2942:1*/
+				/*line reduce.go:86:30000*/ quernRow1Sum[T](r, sums, first) /*line quern_gen.go:2785:1*/
 			}
 		}
 		/*line reduce.go:89:30000*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
 			/*line reduce.go:90:30000*/ if r.Halted() {
-				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2947:1*/
+				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2790:1*/
 			}
 			/*line reduce.go:84:30000*/ at = iFirst
 			/*line reduce.go:85:30000*/ at2 = iFirst + size3
@@ -2954,20 +2797,20 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				/*line reduce.go:89:30000*/ for threadY := range 1 {
 					/*line reduce.go:90:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line reduce.go:91:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:92:30000*/ quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4) /*line quern_gen.go:2957:1*/
+					/*line reduce.go:92:30000*/ quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4) /*line quern_gen.go:2800:1*/
 				}
 			}
 		}
 		/*line reduce.go:96*/ iFirst2 = max(iFirst, 0)
 		for ; iFirst2 < n; iFirst2 += 256 {
 			/*line reduce.go:98:30000*/ if r.Halted() {
-				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2964:1*/
+				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2807:1*/
 			}
 			/*line reduce.go:84:30000*/ for threadZ := range 1 {
 				/*line reduce.go:85:30000*/ for threadY := range 1 {
 					/*line reduce.go:86:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line reduce.go:87:30000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:88:30000*/ quernRow3Sum[T](r, sums, first3, iFirst2, n, x) /*line quern_gen.go:2970:1*/
+					/*line reduce.go:88:30000*/ quernRow3Sum[T](r, sums, first3, iFirst2, n, x) /*line quern_gen.go:2813:1*/
 				}
 			}
 		}
@@ -2976,14 +2819,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 			/*line reduce.go:94:30000*/ for threadY := range 1 {
 				/*line reduce.go:95*/ first4 := (threadZ*1 + threadY) * 256
 				quernRow4Sum[T](r, sums, first4, vs)
-			} /*line quern_gen.go:2979:1*/
+			} /*line quern_gen.go:2822:1*/
 		}
 		/*line reduce.go:93:30000*/ host.ReduceAdd(reduceAdds, vs)
 		/*line reduce.go:94:30000*/ for threadZ := range 1 {
 			/*line reduce.go:95*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:98:30000*/ quernRow5Sum[T](r, reduceAdds, first5, warps) /*line quern_gen.go:2986:1*/
+				/*line reduce.go:98:30000*/ quernRow5Sum[T](r, reduceAdds, first5, warps) /*line quern_gen.go:2829:1*/
 			}
 		}
 		/*line reduce.go:101:30000*/ r.ThreadIdx = kernel.Dim3{}
@@ -3015,7 +2858,7 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 		/*line reduce.go:86:30000*/ for threadZ := range 1 {
 			/*line reduce.go:87:30000*/ for threadY := range 1 {
 				/*line reduce.go:88:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line reduce.go:89:30000*/ quernRow6Sum[T](r, out, total3) /*line quern_gen.go:3018:1*/
+				/*line reduce.go:89:30000*/ quernRow6Sum[T](r, out, total3) /*line quern_gen.go:2861:1*/
 			}
 		}
 	}
@@ -3025,7 +2868,7 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:3028:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:2871:1*/
 }
 
 //go:noinline
@@ -3042,9 +2885,9 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 			/*line reduce.go:84:30000*/ sum += row2[threadX]
 			/*line reduce.go:85:30000*/ sum += row3[threadX]
 			/*line reduce.go:86:30000*/ sum += row4[threadX]
-			/*line reduce.go:87:30000*/ sumRow[threadX] = sum /*line quern_gen.go:3045:1*/
+			/*line reduce.go:87:30000*/ sumRow[threadX] = sum /*line quern_gen.go:2888:1*/
 		}
-		/*line reduce.go:89:30000*/ return /*line quern_gen.go:3047:1*/
+		/*line reduce.go:89:30000*/ return /*line quern_gen.go:2890:1*/
 	}
 	/*line reduce.go:91:30000*/ for threadX := range 256 {
 		/*line reduce.go:92:30000*/ r.ThreadIdx.X = threadX
@@ -3053,7 +2896,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83:30000*/ sum += x[at2+threadX]
 		/*line reduce.go:83:30000*/ sum += x[at3+threadX]
 		/*line reduce.go:83:30000*/ sum += x[at4+threadX]
-		/*line reduce.go:84:30000*/ sumRow[threadX] = sum /*line quern_gen.go:3056:1*/
+		/*line reduce.go:84:30000*/ sumRow[threadX] = sum /*line quern_gen.go:2899:1*/
 	}
 }
 
@@ -3071,18 +2914,18 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
 				/*line reduce.go:83:30000*/ sum += row5[threadX]
-				/*line reduce.go:84:30000*/ sumRow2[threadX] = sum /*line quern_gen.go:3074:1*/
+				/*line reduce.go:84:30000*/ sumRow2[threadX] = sum /*line quern_gen.go:2917:1*/
 			}
-			/*line reduce.go:86:30000*/ return /*line quern_gen.go:3076:1*/
+			/*line reduce.go:86:30000*/ return /*line quern_gen.go:2919:1*/
 		}
 	}
 	/*line reduce.go:89:30000*/ for threadX := range 256 {
 		/*line reduce.go:90:30000*/ r.ThreadIdx.X = threadX
 		/*line reduce.go:91:30000*/ sum := sumRow[threadX]
 		/*line reduce.go:82*/ if iFirst2+threadX < n {
-			/*line reduce.go:83:30000*/ sum += x[iFirst2+threadX] /*line quern_gen.go:3083:1*/
+			/*line reduce.go:83:30000*/ sum += x[iFirst2+threadX] /*line quern_gen.go:2926:1*/
 		}
-		/*line reduce.go:85:30000*/ sumRow[threadX] = sum /*line quern_gen.go:3085:1*/
+		/*line reduce.go:85:30000*/ sumRow[threadX] = sum /*line quern_gen.go:2928:1*/
 	}
 }
 
@@ -3094,7 +2937,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T
 		sum := sumRow[threadX]
 		/*line reduce.go:85:30000*/ t2 := sum
 		/*line reduce.go:86:30000*/ v := t2
-		/*line reduce.go:87:30000*/ vRow[threadX] = v /*line quern_gen.go:3097:1*/
+		/*line reduce.go:87:30000*/ vRow[threadX] = v /*line quern_gen.go:2940:1*/
 	}
 }
 
@@ -3108,7 +2951,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 		/*line reduce.go:94:30000*/ if threadX&31 == 0 {
 			/*line reduce.go:95*/ warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3111:1*/
+	} /*line quern_gen.go:2954:1*/
 }
 
 //go:noinline
@@ -3120,14 +2963,14 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:3123:1*/
+			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:2966:1*/
 		}
-		/*line reduce.go:89:30000*/ return /*line quern_gen.go:3125:1*/
+		/*line reduce.go:89:30000*/ return /*line quern_gen.go:2968:1*/
 	}
 	/*line reduce.go:91:30000*/ for threadX := range 256 {
 		/*line reduce.go:92:30000*/ r.ThreadIdx.X = threadX
 		/*line reduce.go:86:30000*/ if threadX == 0 {
-			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:3130:1*/
+			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:2973:1*/
 		}
 	}
 }
@@ -3207,7 +3050,7 @@ func quernHostNorm[T float32 | float64](r *host.Run) {
 				quernRow7Norm[T](r, totals, first7, warps, out)
 			}
 		}
-	} /*line quern_gen.go:3210:1*/
+	} /*line quern_gen.go:3053:1*/
 }
 
 //go:noinline
@@ -3217,7 +3060,7 @@ func quernRow1Norm[T float32 | float64](r *host.Run, sums []Squares, first int) 
 		sum := &sumRow[threadX]
 //line reduce.go:193
 		*sum = Squares{}
-	} /*line quern_gen.go:3220:1*/
+	} /*line quern_gen.go:3063:1*/
 }
 
 //go:noinline
@@ -3247,7 +3090,7 @@ func quernRow2Norm[T float32 | float64](r *host.Run, sums []Squares, first2 int,
 			t1 := partial[iFirst+threadX]
 			/*line reduce.go:195*/ sum.merge(t1)
 		}
-	} /*line quern_gen.go:3250:1*/
+	} /*line quern_gen.go:3093:1*/
 }
 
 //go:noinline
@@ -3266,7 +3109,7 @@ func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int,
 		given := v.Large
 		vRow[threadX] = v
 		givenRow[threadX] = given
-	} /*line quern_gen.go:3269:1*/
+	} /*line quern_gen.go:3112:1*/
 }
 
 //go:noinline
@@ -3277,7 +3120,7 @@ func quernRow4Norm[T float32 | float64](r *host.Run, vs []Squares, first4 int, g
 		v := vRow[threadX]
 		/*line reduce.go:210*/ given2 := v.Medium
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:3280:1*/
+	} /*line quern_gen.go:3123:1*/
 }
 
 //go:noinline
@@ -3288,7 +3131,7 @@ func quernRow5Norm[T float32 | float64](r *host.Run, vs []Squares, first5 int, g
 		v := vRow[threadX]
 		/*line reduce.go:210*/ given3 := v.Small
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:3291:1*/
+	} /*line quern_gen.go:3134:1*/
 }
 
 //go:noinline
@@ -3305,7 +3148,7 @@ func quernRow6Norm[T float32 | float64](r *host.Run, reduceAdds []float64, first
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3308:1*/
+	} /*line quern_gen.go:3151:1*/
 }
 
 //go:noinline
@@ -3325,7 +3168,7 @@ func quernRow7Norm[T float32 | float64](r *host.Run, totals []Squares, first7 in
 			result0 := total3.root()
 			/*line reduce.go:199*/ out[0] = T(result0)
 		}
-	} /*line quern_gen.go:3328:1*/
+	} /*line quern_gen.go:3171:1*/
 }
 
 func quernPlainLargestOf[T float32 | float64](r *host.Run) {
@@ -3353,18 +3196,18 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 		/*line reduce.go:265:30000*/ for threadZ := range 1 {
 			/*line reduce.go:266:30000*/ for threadY := range 1 {
 				/*line reduce.go:267:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line reduce.go:268:30000*/ quernRow1LargestOf[T](r, bests, first) /*line quern_gen.go:3356:1*/
+				/*line reduce.go:268*/ quernRow1LargestOf[T](r, bests, first) /*line quern_gen.go:3199:1*/
 			}
 		}
 		/*line reduce.go:271*/ for ; iFirst < n; iFirst += 256 {
 			/*line reduce.go:272:30000*/ if r.Halted() {
-				/*line reduce.go:264:30000*/ r.Halt() /*line quern_gen.go:3361:1*/
+				/*line reduce.go:264:30000*/ r.Halt() /*line quern_gen.go:3204:1*/
 			}
 			/*line reduce.go:266:30000*/ for threadZ := range 1 {
 				/*line reduce.go:267:30000*/ for threadY := range 1 {
-					/*line reduce.go:268:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line reduce.go:268*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					/*line reduce.go:269:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:270:30000*/ quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial) /*line quern_gen.go:3367:1*/
+					/*line reduce.go:270:30000*/ quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial) /*line quern_gen.go:3210:1*/
 				}
 			}
 		}
@@ -3372,18 +3215,18 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 		/*line reduce.go:275*/ for threadZ := range 1 {
 			/*line reduce.go:276:30000*/ for threadY := range 1 {
 				/*line reduce.go:277:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:278:30000*/ quernRow3LargestOf[T](r, bests, first3, vs) /*line quern_gen.go:3375:1*/
+				/*line reduce.go:278:30000*/ quernRow3LargestOf[T](r, bests, first3, vs) /*line quern_gen.go:3218:1*/
 			}
 		}
 		/*line reduce.go:281:30000*/ for ; offset > 0; offset /= 2 {
 			/*line reduce.go:282:30000*/ if r.Halted() {
-				/*line reduce.go:274:30000*/ r.Halt() /*line quern_gen.go:3380:1*/
+				/*line reduce.go:274:30000*/ r.Halt() /*line quern_gen.go:3223:1*/
 			}
 			/*line reduce.go:275*/ t2 = offset
 			/*line reduce.go:276:30000*/ for threadZ := range 1 {
 				/*line reduce.go:277:30000*/ for threadY := range 1 {
 					/*line reduce.go:278:30000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:279:30000*/ quernRow4LargestOf[T](r, vs, first4, t1s) /*line quern_gen.go:3386:1*/
+					/*line reduce.go:279:30000*/ quernRow4LargestOf[T](r, vs, first4, t1s) /*line quern_gen.go:3229:1*/
 				}
 			}
 			/*line reduce.go:282:30000*/ host.ShuffleXor(shuffleXors, t1s, t2)
@@ -3391,7 +3234,7 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 			/*line reduce.go:284:30000*/ for threadZ := range 1 {
 				/*line reduce.go:285:30000*/ for threadY := range 1 {
 					/*line reduce.go:286*/ first5 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:287:30000*/ quernRow5LargestOf[T](r, vs, first5, t4s) /*line quern_gen.go:3394:1*/
+					/*line reduce.go:287:30000*/ quernRow5LargestOf[T](r, vs, first5, t4s) /*line quern_gen.go:3237:1*/
 				}
 			}
 			/*line reduce.go:290:30000*/ host.ShuffleXor(shuffleXors2, t4s, t5)
@@ -3399,7 +3242,7 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 				/*line reduce.go:292:30000*/ for threadY := range 1 {
 					/*line reduce.go:293*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first6 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:295:30000*/ quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2) /*line quern_gen.go:3402:1*/
+					/*line reduce.go:295:30000*/ quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2) /*line quern_gen.go:3245:1*/
 				}
 			}
 		}
@@ -3407,14 +3250,14 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 			/*line reduce.go:300:30000*/ for threadY := range 1 {
 				/*line reduce.go:301:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line reduce.go:302:30000*/ first7 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:303:30000*/ quernRow7LargestOf[T](r, vs, first7, warps) /*line quern_gen.go:3410:1*/
+				/*line reduce.go:303:30000*/ quernRow7LargestOf[T](r, vs, first7, warps) /*line quern_gen.go:3253:1*/
 			}
 		}
 		/*line reduce.go:306:30000*/ for threadZ := range 1 {
 			/*line reduce.go:307:30000*/ for threadY := range 1 {
 				/*line reduce.go:308:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line reduce.go:309:30000*/ first8 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:310:30000*/ quernRow8LargestOf[T](r, bests, first8, vs, warps, out) /*line quern_gen.go:3417:1*/
+				/*line reduce.go:310:30000*/ quernRow8LargestOf[T](r, bests, first8, vs, warps, out) /*line quern_gen.go:3260:1*/
 			}
 		}
 	}
@@ -3426,7 +3269,7 @@ func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 //line reduce.go:263:30000
-		*best = Largest[T]{Index: -1} /*line quern_gen.go:3429:1*/
+		*best = Largest[T]{Index: -1} /*line quern_gen.go:3272:1*/
 	}
 }
 
@@ -3445,9 +3288,9 @@ func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
 				/*line reduce.go:265:30000*/ t1 := row[threadX]
-				/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3448:1*/
+				/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3291:1*/
 			}
-			/*line reduce.go:267:30000*/ return /*line quern_gen.go:3450:1*/
+			/*line reduce.go:267:30000*/ return /*line quern_gen.go:3293:1*/
 		}
 	}
 	/*line reduce.go:270:30000*/ for threadX := range 256 {
@@ -3455,7 +3298,7 @@ func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 		/*line reduce.go:272:30000*/ best := &bestRow[threadX]
 		/*line reduce.go:264:30000*/ if iFirst+threadX < n {
 			/*line reduce.go:265:30000*/ t1 := partial[iFirst+threadX]
-			/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3458:1*/
+			/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3301:1*/
 		}
 	}
 }
@@ -3468,8 +3311,8 @@ func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
 		/*line reduce.go:267:30000*/ t3 := *best
-//line reduce.go:268:30000
-		*v = t3 /*line quern_gen.go:3472:1*/
+//line reduce.go:268
+		*v = t3 /*line quern_gen.go:3315:1*/
 	}
 }
 
@@ -3480,7 +3323,7 @@ func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	for threadX := range 256 {
 		v := &vRow[threadX]
 		/*line reduce.go:275*/ t12 := v.Magnitude
-		/*line reduce.go:276:30000*/ t1Row[threadX] = t12 /*line quern_gen.go:3483:1*/
+		/*line reduce.go:276:30000*/ t1Row[threadX] = t12 /*line quern_gen.go:3326:1*/
 	}
 }
 
@@ -3491,7 +3334,7 @@ func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	for threadX := range 256 {
 		v := &vRow[threadX]
 		/*line reduce.go:275*/ t4 := v.Index
-		/*line reduce.go:276:30000*/ t4Row[threadX] = t4 /*line quern_gen.go:3494:1*/
+		/*line reduce.go:276:30000*/ t4Row[threadX] = t4 /*line quern_gen.go:3337:1*/
 	}
 }
 
@@ -3506,7 +3349,7 @@ func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
 		/*line reduce.go:275*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
-		/*line reduce.go:275*/ v.take(t7) /*line quern_gen.go:3509:1*/
+		/*line reduce.go:275*/ v.take(t7) /*line quern_gen.go:3352:1*/
 	}
 }
 
@@ -3517,7 +3360,7 @@ func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
 		/*line reduce.go:277:30000*/ if threadX&31 == 0 {
-			/*line reduce.go:278:30000*/ warps[threadX>>5] = *v /*line quern_gen.go:3520:1*/
+			/*line reduce.go:278:30000*/ warps[threadX>>5] = *v /*line quern_gen.go:3363:1*/
 		}
 	}
 }
@@ -3533,13 +3376,13 @@ func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 		/*line reduce.go:281:30000*/ for i := 0; i < 8; i++ {
 			/*line reduce.go:281:30000*/ w := warps[i]
 			/*line reduce.go:282:30000*/ t8 := w
-			/*line reduce.go:282:30000*/ v.take(t8) /*line quern_gen.go:3536:1*/
+			/*line reduce.go:282:30000*/ v.take(t8) /*line quern_gen.go:3379:1*/
 		}
 		/*line reduce.go:284:30000*/ result0 := *v
 //line reduce.go:267:30000
 		*best = result0
-		/*line reduce.go:268:30000*/ if threadX == 0 {
-			/*line reduce.go:269:30000*/ out[0] = best.Index /*line quern_gen.go:3542:1*/
+		/*line reduce.go:268*/ if threadX == 0 {
+			/*line reduce.go:269:30000*/ out[0] = best.Index /*line quern_gen.go:3385:1*/
 		}
 	}
 }
@@ -3579,21 +3422,21 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			/*line reduce.go:296*/ t10 := y[from:to]
 			/*line reduce.go:296*/ result0 := dotOf[T](t7, t10)
 			/*line reduce.go:296*/ partial[blockX] = result0
-			/*line reduce.go:297:30000*/ continue /*line quern_gen.go:3582:1*/
+			/*line reduce.go:297:30000*/ continue /*line quern_gen.go:3425:1*/
 		}
 //line reduce.go:299:30000
 		var sum T
 		/*line reduce.go:300:30000*/ for i := from; i < to; i++ {
 			/*line reduce.go:301:30000*/ if r.Halted() {
-				/*line reduce.go:300:30000*/ r.Halt() /*line quern_gen.go:3588:1*/
+				/*line reduce.go:300:30000*/ r.Halt() /*line quern_gen.go:3431:1*/
 			}
 			/*line reduce.go:301:30000*/ t12 := i
 			/*line reduce.go:301:30000*/ result02 := place(t12, n, incX)
 			/*line reduce.go:302:30000*/ t16 := i
 			/*line reduce.go:301:30000*/ result03 := place(t16, n, incY)
-			/*line reduce.go:301:30000*/ sum += x[result02] * y[result03] /*line quern_gen.go:3594:1*/
+			/*line reduce.go:301:30000*/ sum += x[result02] * y[result03] /*line quern_gen.go:3437:1*/
 		}
-		/*line reduce.go:303:30000*/ partial[blockX] = sum /*line quern_gen.go:3596:1*/
+		/*line reduce.go:303:30000*/ partial[blockX] = sum /*line quern_gen.go:3439:1*/
 	}
 }
 
@@ -3657,7 +3500,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:341*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3660:1*/
+	} /*line quern_gen.go:3503:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3720,7 +3563,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:341*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3723:1*/
+	} /*line quern_gen.go:3566:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3771,7 +3614,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			/*line reduce.go:360*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3774:1*/
+	} /*line quern_gen.go:3617:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3816,7 +3659,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3819:1*/
+	} /*line quern_gen.go:3662:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3861,7 +3704,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3864:1*/
+	} /*line quern_gen.go:3707:1*/
 }
 
 func quernPlainTensorF16(r *host.Run) {
@@ -3917,30 +3760,23 @@ func quernHostTensorF16(r *host.Run) {
 	rows2 := 128
 	wide := 1
 	columns2 := wide * 128
-	threads6 := 256
-	across := threads6 / 8
-	stages := 3
+	across := 32
 	rows3 := 128
 	columns3 := wide * 128
 	size4 := int32((rows3 + columns3) * 8)
-	threads7 := 256
-	across2 := threads7 / 8
-	size5 := rows3 + across2 - 1
-	size6 := columns3 + across2 - 1
-	size7 := 8 * elements
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
 	var stage int
-	size8 := (1 + wide) * 128 * 8
+	size6 := (1 + wide) * 128 * 8
 	var kk int
 	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
 	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
-	stages2 := 3
 	rows4 := 128
 	columns4 := wide * 128
-	size9 := int32((rows4 + columns4) * 8)
-	threads9 := 256
-	across3 := threads9 / 8
-	size10 := rows4 + across3 - 1
-	size11 := columns4 + across3 - 1
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
 	var i7 int
 	as := host.Scratch[int](r, 7, r.BlockDim.Count())
 	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
@@ -3974,143 +3810,143 @@ func quernHostTensorF16(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:192*/ t3 = max(size/size2, 1)
-		/*line tensor.go:193:40000*/ parts = t3
-		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:193:40000*/ t4 = blockX % size3
-		/*line tensor.go:194:40000*/ for threadZ := range 1 {
-			/*line tensor.go:195:40000*/ for threadY := range 1 {
-				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:198:40000*/ quernRow1TensorF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3985:1*/
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3821:1*/
 			}
 		}
-		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:194:40000*/ rest = blockX / size3
-		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:197:40000*/ for threadZ := range 1 {
-			/*line tensor.go:198:40000*/ for threadY := range 1 {
-				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:201:40000*/ quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3997:1*/
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3833:1*/
 			}
 		}
-		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:36:40000*/ tiles = tiles2[:]
-		/*line tensor.go:280:40000*/ step = 0
-		/*line tensor.go:281:40000*/ for threadZ := range 1 {
-			/*line tensor.go:282:40000*/ for threadY := range 1 {
-				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:285:40000*/ quernRow3TensorF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:4007:1*/
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:3843:1*/
 			}
 		}
-		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:289:40000*/ if r.Halted() {
-				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:4012:1*/
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:3848:1*/
 			}
-			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
-			/*line tensor.go:291:40000*/ kk = 0
-			/*line tensor.go:292:40000*/ for threadZ := range 1 {
-				/*line tensor.go:293:40000*/ for threadY := range 1 {
-					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:296:40000*/ quernRow4TensorF16(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:4020:1*/
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorF16(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:3856:1*/
 				}
 			}
-			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
-				/*line tensor.go:300:40000*/ if r.Halted() {
-					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:4025:1*/
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:3861:1*/
 				}
-				/*line tensor.go:294:40000*/ i7 = 0
-				/*line tensor.go:295:40000*/ start3 := kk * 2
-				/*line tensor.go:296:40000*/ for threadZ := range 1 {
-					/*line tensor.go:297:40000*/ for threadY := range 1 {
-						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:299:40000*/ quernRow5TensorF16(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:4032:1*/
-					}
-				}
-				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
-					/*line tensor.go:295:40000*/ t47 = tiles
-					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:297:40000*/ for threadZ := range 1 {
-						/*line tensor.go:298:40000*/ for threadY := range 1 {
-							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:301:40000*/ quernRow6TensorF16(r, as, first10, givens, start4, t47) /*line quern_gen.go:4042:1*/
-						}
-					}
-					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-					/*line tensor.go:305:40000*/ start5 := kk % 2
-					/*line tensor.go:306:40000*/ for threadZ := range 1 {
-						/*line tensor.go:307:40000*/ for threadY := range 1 {
-							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:310:40000*/ quernRow7TensorF16(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:4051:1*/
-						}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorF16(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				/*line tensor.go:297:40000*/ j = 0
-				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
-					/*line tensor.go:298:40000*/ t11 = tiles
-					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
-					/*line tensor.go:300:40000*/ for threadZ := range 1 {
-						/*line tensor.go:301:40000*/ for threadY := range 1 {
-							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:304:40000*/ quernRow8TensorF16(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:4063:1*/
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorF16(r, as, first10, givens, start4, t47)
 						}
 					}
-					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-					/*line tensor.go:308:40000*/ start7 := kk % 2
-					/*line tensor.go:309:40000*/ for threadZ := range 1 {
-						/*line tensor.go:310:40000*/ for threadY := range 1 {
-							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:313:40000*/ quernRow9TensorF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:4072:1*/
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorF16(r, fas, first11, words, words2, words3, words4, start5, i7)
 						}
 					}
 				}
-				/*line tensor.go:300:40000*/ i8 = 0
-				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
-					/*line tensor.go:302:40000*/ if r.Halted() {
-						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:4079:1*/
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorF16(r, bs, first12, givens2, start6, t11)
+						}
 					}
-					/*line tensor.go:301:40000*/ j2 = 0
-					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
-						/*line tensor.go:303:40000*/ start8 := kk % 2
-						/*line tensor.go:304:40000*/ start9 := j2 / 2
-						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
-						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
-						/*line tensor.go:307:40000*/ for threadZ := range 1 {
-							/*line tensor.go:308:40000*/ for threadY := range 1 {
-								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:311:40000*/ quernRow10TensorF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:4091:1*/
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:3908:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
 							}
 						}
-						/*line tensor.go:303:40000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						/*line tensor.go:304:40000*/ for threadZ := range 1 {
-							/*line tensor.go:305:40000*/ for threadY := range 1 {
-								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:308:40000*/ quernRow11TensorF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:4099:1*/
+						/*line tensor.go:321*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
 							}
 						}
 					}
 				}
+			} /*line quern_gen.go:3940:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:3946:1*/
 			}
 		}
-		/*line tensor.go:315*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first16 := (threadZ*1 + threadY) * 256
-				quernRow12TensorF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
-			}
-		}
-	} /*line quern_gen.go:4113:1*/
+	}
 }
 
 //go:noinline
@@ -4119,11 +3955,11 @@ func quernRow1TensorF16(r *host.Run, rows []int, first int, columns []int, t4 in
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:194:40000*/ row2 := row
-		/*line tensor.go:195:40000*/ column2 := column
-		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:4126:1*/
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:3962:1*/
 	}
 }
 
@@ -4137,14 +3973,14 @@ func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows []int, co
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:35:40000
-		*x = result0 /*line quern_gen.go:4142:1*/
+		*x = result0 /*line quern_gen.go:3978:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	lRow := (*[256]loading)(ls[first4:])
 	countRow := (*[256]int32)(counts[first4:])
@@ -4157,102 +3993,96 @@ func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, 
 		sum := &sumRow[threadX]
 		t22 := threadX % 8
 		t12 := threadX / 8
-//line tensor.go:211:40000
+//line tensor.go:233:40000
 		var first5 int32
-		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
-		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
-		/*line tensor.go:220:40000*/ rowA := t32
-		/*line tensor.go:221:40000*/ rowB := t42
-		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:224:40000*/ if rest2 > 0 {
-			/*line tensor.go:225:40000*/ first5 = 1
-			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
-			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
-				/*line tensor.go:229:40000*/ if r.Halted() {
-					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:4176:1*/
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
 				}
-				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
-				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
 				/*line tensor.go:39:40000*/ t23 := to
 				/*line tensor.go:39:40000*/ _ = tiles2[t23]
 				/*line tensor.go:39:40000*/ t33 := tiles2[t23][:]
 				/*line tensor.go:40:40000*/ t5 := at
 				/*line tensor.go:41:40000*/ t6 := n2
-				/*line tensor.go:39:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4185:1*/
+				/*line tensor.go:39:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4021:1*/
 			}
-			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				/*line tensor.go:233:40000*/ if r.Halted() {
-					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:4189:1*/
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
 				}
-				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
-				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
 				/*line tensor.go:40:40000*/ t24 := to2
 				/*line tensor.go:40:40000*/ _ = tiles2[t24]
 				/*line tensor.go:40:40000*/ t34 := tiles2[t24][:]
 				/*line tensor.go:41:40000*/ t52 := at2
 				/*line tensor.go:42:40000*/ t62 := n2
-				/*line tensor.go:40:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4198:1*/
+				/*line tensor.go:40:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4034:1*/
 			}
 		}
-		/*line tensor.go:236:40000*/ t8 := l
-		/*line tensor.go:237:40000*/ t9 := first5
-		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:239:40000*/ l2 := t8
-		/*line tensor.go:240*/ first6 := t9
-		count := t10
-//line tensor.go:269:40000
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
 		*l3 = l2
-		/*line tensor.go:270:40000*/ first7 := first6
-		/*line tensor.go:271:40000*/ count2 := count
-		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:272:40000*/ l4 := l3
-				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
-				/*line tensor.go:243*/ t13 := size5 / across2
-				for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
-						to4 := to3 + i3*across2*8
-						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
-						/*line tensor.go:37:40000*/ t25 := to4
-						/*line tensor.go:37:40000*/ _ = tiles2[t25]
-						/*line tensor.go:38:40000*/ t35 := at3
-						/*line tensor.go:37:40000*/ t43 := a[t35:]
-						/*line tensor.go:37:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4224:1*/
-					}
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:37:40000*/ t25 := to4
+					/*line tensor.go:37:40000*/ _ = tiles2[t25]
+					/*line tensor.go:38:40000*/ t35 := at3
+					/*line tensor.go:37:40000*/ t43 := a[t35:]
+					/*line tensor.go:37:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4058:1*/
 				}
-				/*line tensor.go:248*/ t26 := size6 / across2
-				for i4 := 0; i4 < t26; i4++ {
-					if r.Halted() {
-						/*line tensor.go:248*/ r.Halt()
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4062:1*/
 					}
-					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
-						to5 := to3 + (rows3+i4*across2)*8
-						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
-						/*line tensor.go:38:40000*/ t27 := to5
-						/*line tensor.go:38:40000*/ _ = tiles2[t27]
-						/*line tensor.go:39:40000*/ t36 := at4
-						/*line tensor.go:38:40000*/ t44 := b[t36:]
-						/*line tensor.go:38:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4239:1*/
-					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:38:40000*/ t27 := to5
+					/*line tensor.go:38:40000*/ _ = tiles2[t27]
+					/*line tensor.go:39:40000*/ t36 := at4
+					/*line tensor.go:38:40000*/ t44 := b[t36:]
+					/*line tensor.go:38:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4070:1*/
 				}
-				/*line tensor.go:253*/ l4.a += size7
-				l4.b += size7
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:4073:1*/
 			}
 		}
-//line tensor.go:277:40000
+//line tensor.go:295:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:280:40000*/ t37 := count2
-		/*line tensor.go:281:40000*/ countRow[threadX] = count2
-		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4250:1*/
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4080:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, size11 int, columns4 int, ldb int, b []kernel.Float16, size7 int) {
+func quernRow4TensorF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, t29 int, rows4 int, ldb int, b []kernel.Float16, size5 int) {
 	lRow := (*[256]loading)(ls[first8:])
 	countRow := (*[256]int32)(counts[first8:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
@@ -4263,44 +4093,38 @@ func quernRow4TensorF16(r *host.Run, ls []loading, first8 int, counts []int32, f
 		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		/*line tensor.go:283:40000*/ if step+2 < count2 {
-			/*line tensor.go:284:40000*/ l5 := l3
-			/*line tensor.go:285:40000*/ step3 := step + 2
-			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
-			/*line tensor.go:243*/ t14 := size10 / across3
-			for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
-					to7 := to6 + i5*across3*8
-					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
-					/*line tensor.go:37:40000*/ t28 := to7
-					/*line tensor.go:37:40000*/ _ = tiles2[t28]
-					/*line tensor.go:38:40000*/ t38 := at5
-					/*line tensor.go:37:40000*/ t45 := a[t38:]
-					/*line tensor.go:37:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4279:1*/
-				}
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:37:40000*/ t28 := to7
+				/*line tensor.go:37:40000*/ _ = tiles2[t28]
+				/*line tensor.go:38:40000*/ t38 := at5
+				/*line tensor.go:37:40000*/ t45 := a[t38:]
+				/*line tensor.go:37:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4107:1*/
 			}
-			/*line tensor.go:248*/ t29 := size11 / across3
-			for i6 := 0; i6 < t29; i6++ {
-				if r.Halted() {
-					/*line tensor.go:248*/ r.Halt()
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4111:1*/
 				}
-				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
-					to8 := to6 + (rows4+i6*across3)*8
-					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
-					/*line tensor.go:38:40000*/ t210 := to8
-					/*line tensor.go:38:40000*/ _ = tiles2[t210]
-					/*line tensor.go:39:40000*/ t39 := at6
-					/*line tensor.go:38:40000*/ t46 := b[t39:]
-					/*line tensor.go:38:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4294:1*/
-				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:38:40000*/ t210 := to8
+				/*line tensor.go:38:40000*/ _ = tiles2[t210]
+				/*line tensor.go:39:40000*/ t39 := at6
+				/*line tensor.go:38:40000*/ t46 := b[t39:]
+				/*line tensor.go:38:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4119:1*/
 			}
-			/*line tensor.go:253*/ l5.a += size7
-			l5.b += size7
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:4122:1*/
 		}
-//line tensor.go:289:40000
+//line tensor.go:307:40000
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:290:40000
-		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4303:1*/
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4127:1*/
 	}
 }
 
@@ -4315,10 +4139,10 @@ func quernRow5TensorF16(r *host.Run, as []int, first9 int, bs []int, stage int, 
 		fromA := (t15 + lane%16) * 8
 		t211 := warp % 4 * 32 * wide
 		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:294:40000*/ aRow[threadX] = a2
-		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4321:1*/
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4145:1*/
 	}
 }
 
@@ -4329,10 +4153,10 @@ func quernRow6TensorF16(r *host.Run, as []int, first10 int, givens []*[8]kernel.
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a2 := aRow[threadX]
-		/*line tensor.go:295:40000*/ t53 := a2 + start4
-		/*line tensor.go:295:40000*/ _ = t47[t53]
-		/*line tensor.go:295:40000*/ given := &t47[t53]
-		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:4335:1*/
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:4159:1*/
 	}
 }
 
@@ -4350,7 +4174,7 @@ func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16],
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4353:1*/
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4177:1*/
 	}
 }
 
@@ -4361,11 +4185,11 @@ func quernRow8TensorF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		b2 := bRow[threadX]
-		/*line tensor.go:298:40000*/ t122 := b2 + start6
-		/*line tensor.go:298:40000*/ _ = t11[t122]
-		/*line tensor.go:298:40000*/ given2 := &t11[t122]
-		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4367:1*/
-	}
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:4192:1*/
 }
 
 //go:noinline
@@ -4382,8 +4206,8 @@ func quernRow9TensorF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float16],
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8} /*line quern_gen.go:4385:1*/
-	}
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8}
+	} /*line quern_gen.go:4210:1*/
 }
 
 //go:noinline
@@ -4402,14 +4226,13 @@ func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
 		t20 := &t20Row[threadX]
-		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
-//line tensor.go:303:40000
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
 		*t18 = fa[start8][i8]
-//line tensor.go:303:40000
+//line tensor.go:321
 		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
-//line tensor.go:303:40000
-		*t20 = sum[i8][j2] /*line quern_gen.go:4411:1*/
-	}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:4235:1*/
 }
 
 //go:noinline
@@ -4426,8 +4249,8 @@ func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], 
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:4429:1*/
-	}
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:4253:1*/
 }
 
 //go:noinline
@@ -4443,31 +4266,31 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8
 		t211 := warp % 4 * 32 * wide
 		result03 := threadX&31&3<<1 + 0
 		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:310:40000*/ t252 := x.row + t15
-		/*line tensor.go:311:40000*/ t262 := x.column + t211
-		/*line tensor.go:312:40000*/ row3 := t252
-		/*line tensor.go:313:40000*/ column3 := t262
-		/*line tensor.go:314:40000*/ switch {
-//line tensor.go:315
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
 		default:
-			/*line tensor.go:311:40000*/ if result {
-				/*line tensor.go:312:40000*/ column3 += result03
-				/*line tensor.go:313:40000*/ columns5 := x.n - column3
-				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
-						t282 := 2 * half
-						result04 := threadX&31>>2 + t282>>1<<3
-						row4 := row3 + i9*16 + result04
-						if row4 < x.m {
-							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							for j3 := 0; j3 < t30; j3++ {
-								if r.Halted() {
-									/*line tensor.go:318*/ r.Halt()
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:4288:1*/
 								}
-								/*line tensor.go:319*/ if j3*8 < columns5 {
-									pair2 := pair + j3*4
-									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
 									/*line tensor.go:44:40000*/ t212 := 2 * pair2
 									/*line tensor.go:44:40000*/ _ = c[t212]
 									/*line tensor.go:45:40000*/ t48 := 2*pair2 + 1
@@ -4475,37 +4298,37 @@ func quernRow12TensorF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8
 									/*line tensor.go:45:40000*/ t54 := alpha * v
 									/*line tensor.go:46:40000*/ t63 := alpha * w
 									/*line tensor.go:44:40000*/ c[t212] = t54
-									/*line tensor.go:44:40000*/ c[t48] = t63 /*line quern_gen.go:4478:1*/
+									/*line tensor.go:44:40000*/ c[t48] = t63 /*line quern_gen.go:4301:1*/
 								}
 							}
 						}
 					}
 				}
-				/*line tensor.go:50:40000*/ break /*line quern_gen.go:4484:1*/
+				/*line tensor.go:50:40000*/ break /*line quern_gen.go:4307:1*/
 			}
-			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
 				for j4 := 0; j4 < t31; j4++ {
 					if r.Halted() {
-						/*line tensor.go:330*/ r.Halt()
+						/*line tensor.go:348*/ r.Halt()
 					}
-					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
-						/*line tensor.go:332:40000*/ t322 := e
-						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:335:40000*/ t342 := e
-						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
 						/*line tensor.go:42:40000*/ t16 := *x
 						/*line tensor.go:43:40000*/ t213 := row5
 						/*line tensor.go:44:40000*/ t310 := column4
 						/*line tensor.go:45:40000*/ t49 := v2
-						/*line tensor.go:42:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4503:1*/
+						/*line tensor.go:42:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4326:1*/
 					}
 				}
-				/*line tensor.go:336:40000*/ sum[0] = sum[1]
-				/*line tensor.go:337:40000*/ sum[1] = sum[2]
-				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:4508:1*/
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:4331:1*/
 			}
 		}
 	}
@@ -4564,30 +4387,23 @@ func quernHostTensorF16Wide(r *host.Run) {
 	rows2 := 128
 	wide := 2
 	columns2 := wide * 128
-	threads6 := 256
-	across := threads6 / 8
-	stages := 3
+	across := 32
 	rows3 := 128
 	columns3 := wide * 128
 	size4 := int32((rows3 + columns3) * 8)
-	threads7 := 256
-	across2 := threads7 / 8
-	size5 := rows3 + across2 - 1
-	size6 := columns3 + across2 - 1
-	size7 := 8 * elements
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
 	var stage int
-	size8 := (1 + wide) * 128 * 8
+	size6 := (1 + wide) * 128 * 8
 	var kk int
 	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
 	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
-	stages2 := 3
 	rows4 := 128
 	columns4 := wide * 128
-	size9 := int32((rows4 + columns4) * 8)
-	threads9 := 256
-	across3 := threads9 / 8
-	size10 := rows4 + across3 - 1
-	size11 := columns4 + across3 - 1
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
 	var i7 int
 	as := host.Scratch[int](r, 7, r.BlockDim.Count())
 	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
@@ -4621,143 +4437,143 @@ func quernHostTensorF16Wide(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:192*/ t3 = max(size/size2, 1)
-		/*line tensor.go:193:40000*/ parts = t3
-		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:193:40000*/ t4 = blockX % size3
-		/*line tensor.go:194:40000*/ for threadZ := range 1 {
-			/*line tensor.go:195:40000*/ for threadY := range 1 {
-				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:198:40000*/ quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4632:1*/
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4448:1*/
 			}
 		}
-		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:194:40000*/ rest = blockX / size3
-		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:197:40000*/ for threadZ := range 1 {
-			/*line tensor.go:198:40000*/ for threadY := range 1 {
-				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:201:40000*/ quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4644:1*/
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4460:1*/
 			}
 		}
-		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:53:40000*/ tiles = tiles2[:]
-		/*line tensor.go:280:40000*/ step = 0
-		/*line tensor.go:281:40000*/ for threadZ := range 1 {
-			/*line tensor.go:282:40000*/ for threadY := range 1 {
-				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:285:40000*/ quernRow3TensorF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:4654:1*/
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:4470:1*/
 			}
 		}
-		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:289:40000*/ if r.Halted() {
-				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:4659:1*/
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:4475:1*/
 			}
-			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
-			/*line tensor.go:291:40000*/ kk = 0
-			/*line tensor.go:292:40000*/ for threadZ := range 1 {
-				/*line tensor.go:293:40000*/ for threadY := range 1 {
-					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:296:40000*/ quernRow4TensorF16Wide(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:4667:1*/
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorF16Wide(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:4483:1*/
 				}
 			}
-			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
-				/*line tensor.go:300:40000*/ if r.Halted() {
-					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:4672:1*/
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:4488:1*/
 				}
-				/*line tensor.go:294:40000*/ i7 = 0
-				/*line tensor.go:295:40000*/ start3 := kk * 2
-				/*line tensor.go:296:40000*/ for threadZ := range 1 {
-					/*line tensor.go:297:40000*/ for threadY := range 1 {
-						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:299:40000*/ quernRow5TensorF16Wide(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:4679:1*/
-					}
-				}
-				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
-					/*line tensor.go:295:40000*/ t47 = tiles
-					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:297:40000*/ for threadZ := range 1 {
-						/*line tensor.go:298:40000*/ for threadY := range 1 {
-							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:301:40000*/ quernRow6TensorF16Wide(r, as, first10, givens, start4, t47) /*line quern_gen.go:4689:1*/
-						}
-					}
-					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-					/*line tensor.go:305:40000*/ start5 := kk % 2
-					/*line tensor.go:306:40000*/ for threadZ := range 1 {
-						/*line tensor.go:307:40000*/ for threadY := range 1 {
-							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:310:40000*/ quernRow7TensorF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:4698:1*/
-						}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorF16Wide(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				/*line tensor.go:297:40000*/ j = 0
-				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
-					/*line tensor.go:298:40000*/ t11 = tiles
-					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
-					/*line tensor.go:300:40000*/ for threadZ := range 1 {
-						/*line tensor.go:301:40000*/ for threadY := range 1 {
-							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:304:40000*/ quernRow8TensorF16Wide(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:4710:1*/
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorF16Wide(r, as, first10, givens, start4, t47)
 						}
 					}
-					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-					/*line tensor.go:308:40000*/ start7 := kk % 2
-					/*line tensor.go:309:40000*/ for threadZ := range 1 {
-						/*line tensor.go:310:40000*/ for threadY := range 1 {
-							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:313:40000*/ quernRow9TensorF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:4719:1*/
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7)
 						}
 					}
 				}
-				/*line tensor.go:300:40000*/ i8 = 0
-				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
-					/*line tensor.go:302:40000*/ if r.Halted() {
-						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:4726:1*/
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorF16Wide(r, bs, first12, givens2, start6, t11)
+						}
 					}
-					/*line tensor.go:301:40000*/ j2 = 0
-					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
-						/*line tensor.go:303:40000*/ start8 := kk % 2
-						/*line tensor.go:304:40000*/ start9 := j2 / 2
-						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
-						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
-						/*line tensor.go:307:40000*/ for threadZ := range 1 {
-							/*line tensor.go:308:40000*/ for threadY := range 1 {
-								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:311:40000*/ quernRow10TensorF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:4738:1*/
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:4535:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
 							}
 						}
-						/*line tensor.go:303:40000*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						/*line tensor.go:304:40000*/ for threadZ := range 1 {
-							/*line tensor.go:305:40000*/ for threadY := range 1 {
-								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:308:40000*/ quernRow11TensorF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:4746:1*/
+						/*line tensor.go:321*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
 							}
 						}
 					}
 				}
+			} /*line quern_gen.go:4567:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:4573:1*/
 			}
 		}
-		/*line tensor.go:315*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first16 := (threadZ*1 + threadY) * 256
-				quernRow12TensorF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
-			}
-		}
-	} /*line quern_gen.go:4760:1*/
+	}
 }
 
 //go:noinline
@@ -4766,11 +4582,11 @@ func quernRow1TensorF16Wide(r *host.Run, rows []int, first int, columns []int, t
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:194:40000*/ row2 := row
-		/*line tensor.go:195:40000*/ column2 := column
-		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:4773:1*/
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:4589:1*/
 	}
 }
 
@@ -4784,14 +4600,14 @@ func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []int
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:52:40000
-		*x = result0 /*line quern_gen.go:4789:1*/
+		*x = result0 /*line quern_gen.go:4605:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	lRow := (*[256]loading)(ls[first4:])
 	countRow := (*[256]int32)(counts[first4:])
@@ -4804,102 +4620,96 @@ func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loadi
 		sum := &sumRow[threadX]
 		t22 := threadX % 8
 		t12 := threadX / 8
-//line tensor.go:211:40000
+//line tensor.go:233:40000
 		var first5 int32
-		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
-		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
-		/*line tensor.go:220:40000*/ rowA := t32
-		/*line tensor.go:221:40000*/ rowB := t42
-		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:224:40000*/ if rest2 > 0 {
-			/*line tensor.go:225:40000*/ first5 = 1
-			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
-			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
-				/*line tensor.go:229:40000*/ if r.Halted() {
-					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:4823:1*/
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
 				}
-				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
-				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
 				/*line tensor.go:56:40000*/ t23 := to
 				/*line tensor.go:56:40000*/ _ = tiles2[t23]
 				/*line tensor.go:56:40000*/ t33 := tiles2[t23][:]
 				/*line tensor.go:57:40000*/ t5 := at
 				/*line tensor.go:58:40000*/ t6 := n2
-				/*line tensor.go:56:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4832:1*/
+				/*line tensor.go:56:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4648:1*/
 			}
-			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				/*line tensor.go:233:40000*/ if r.Halted() {
-					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:4836:1*/
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
 				}
-				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
-				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
 				/*line tensor.go:57:40000*/ t24 := to2
 				/*line tensor.go:57:40000*/ _ = tiles2[t24]
 				/*line tensor.go:57:40000*/ t34 := tiles2[t24][:]
 				/*line tensor.go:58:40000*/ t52 := at2
 				/*line tensor.go:59:40000*/ t62 := n2
-				/*line tensor.go:57:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4845:1*/
+				/*line tensor.go:57:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4661:1*/
 			}
 		}
-		/*line tensor.go:236:40000*/ t8 := l
-		/*line tensor.go:237:40000*/ t9 := first5
-		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:239:40000*/ l2 := t8
-		/*line tensor.go:240*/ first6 := t9
-		count := t10
-//line tensor.go:269:40000
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
 		*l3 = l2
-		/*line tensor.go:270:40000*/ first7 := first6
-		/*line tensor.go:271:40000*/ count2 := count
-		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:272:40000*/ l4 := l3
-				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
-				/*line tensor.go:243*/ t13 := size5 / across2
-				for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
-						to4 := to3 + i3*across2*8
-						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
-						/*line tensor.go:54:40000*/ t25 := to4
-						/*line tensor.go:54:40000*/ _ = tiles2[t25]
-						/*line tensor.go:55:40000*/ t35 := at3
-						/*line tensor.go:54:40000*/ t43 := a[t35:]
-						/*line tensor.go:54:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4871:1*/
-					}
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:54:40000*/ t25 := to4
+					/*line tensor.go:54:40000*/ _ = tiles2[t25]
+					/*line tensor.go:55:40000*/ t35 := at3
+					/*line tensor.go:54:40000*/ t43 := a[t35:]
+					/*line tensor.go:54:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4685:1*/
 				}
-				/*line tensor.go:248*/ t26 := size6 / across2
-				for i4 := 0; i4 < t26; i4++ {
-					if r.Halted() {
-						/*line tensor.go:248*/ r.Halt()
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4689:1*/
 					}
-					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
-						to5 := to3 + (rows3+i4*across2)*8
-						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
-						/*line tensor.go:55:40000*/ t27 := to5
-						/*line tensor.go:55:40000*/ _ = tiles2[t27]
-						/*line tensor.go:56:40000*/ t36 := at4
-						/*line tensor.go:55:40000*/ t44 := b[t36:]
-						/*line tensor.go:55:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4886:1*/
-					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:55:40000*/ t27 := to5
+					/*line tensor.go:55:40000*/ _ = tiles2[t27]
+					/*line tensor.go:56:40000*/ t36 := at4
+					/*line tensor.go:55:40000*/ t44 := b[t36:]
+					/*line tensor.go:55:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4697:1*/
 				}
-				/*line tensor.go:253*/ l4.a += size7
-				l4.b += size7
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:4700:1*/
 			}
 		}
-//line tensor.go:277:40000
+//line tensor.go:295:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:280:40000*/ t37 := count2
-		/*line tensor.go:281:40000*/ countRow[threadX] = count2
-		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4897:1*/
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4707:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, size11 int, columns4 int, ldb int, b []kernel.Float16, size7 int) {
+func quernRow4TensorF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, t29 int, rows4 int, ldb int, b []kernel.Float16, size5 int) {
 	lRow := (*[256]loading)(ls[first8:])
 	countRow := (*[256]int32)(counts[first8:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
@@ -4910,44 +4720,38 @@ func quernRow4TensorF16Wide(r *host.Run, ls []loading, first8 int, counts []int3
 		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		/*line tensor.go:283:40000*/ if step+2 < count2 {
-			/*line tensor.go:284:40000*/ l5 := l3
-			/*line tensor.go:285:40000*/ step3 := step + 2
-			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
-			/*line tensor.go:243*/ t14 := size10 / across3
-			for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
-					to7 := to6 + i5*across3*8
-					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
-					/*line tensor.go:54:40000*/ t28 := to7
-					/*line tensor.go:54:40000*/ _ = tiles2[t28]
-					/*line tensor.go:55:40000*/ t38 := at5
-					/*line tensor.go:54:40000*/ t45 := a[t38:]
-					/*line tensor.go:54:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4926:1*/
-				}
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:54:40000*/ t28 := to7
+				/*line tensor.go:54:40000*/ _ = tiles2[t28]
+				/*line tensor.go:55:40000*/ t38 := at5
+				/*line tensor.go:54:40000*/ t45 := a[t38:]
+				/*line tensor.go:54:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4734:1*/
 			}
-			/*line tensor.go:248*/ t29 := size11 / across3
-			for i6 := 0; i6 < t29; i6++ {
-				if r.Halted() {
-					/*line tensor.go:248*/ r.Halt()
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4738:1*/
 				}
-				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
-					to8 := to6 + (rows4+i6*across3)*8
-					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
-					/*line tensor.go:55:40000*/ t210 := to8
-					/*line tensor.go:55:40000*/ _ = tiles2[t210]
-					/*line tensor.go:56:40000*/ t39 := at6
-					/*line tensor.go:55:40000*/ t46 := b[t39:]
-					/*line tensor.go:55:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4941:1*/
-				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:55:40000*/ t210 := to8
+				/*line tensor.go:55:40000*/ _ = tiles2[t210]
+				/*line tensor.go:56:40000*/ t39 := at6
+				/*line tensor.go:55:40000*/ t46 := b[t39:]
+				/*line tensor.go:55:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4746:1*/
 			}
-			/*line tensor.go:253*/ l5.a += size7
-			l5.b += size7
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:4749:1*/
 		}
-//line tensor.go:289:40000
+//line tensor.go:307:40000
 		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:290:40000
-		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4950:1*/
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4754:1*/
 	}
 }
 
@@ -4962,10 +4766,10 @@ func quernRow5TensorF16Wide(r *host.Run, as []int, first9 int, bs []int, stage i
 		fromA := (t15 + lane%16) * 8
 		t211 := warp % 4 * 32 * wide
 		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:294:40000*/ aRow[threadX] = a2
-		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4968:1*/
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4772:1*/
 	}
 }
 
@@ -4976,10 +4780,10 @@ func quernRow6TensorF16Wide(r *host.Run, as []int, first10 int, givens []*[8]ker
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a2 := aRow[threadX]
-		/*line tensor.go:295:40000*/ t53 := a2 + start4
-		/*line tensor.go:295:40000*/ _ = t47[t53]
-		/*line tensor.go:295:40000*/ given := &t47[t53]
-		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:4982:1*/
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:4786:1*/
 	}
 }
 
@@ -4997,7 +4801,7 @@ func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:5000:1*/
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4804:1*/
 	}
 }
 
@@ -5008,11 +4812,11 @@ func quernRow8TensorF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]ke
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		b2 := bRow[threadX]
-		/*line tensor.go:298:40000*/ t122 := b2 + start6
-		/*line tensor.go:298:40000*/ _ = t11[t122]
-		/*line tensor.go:298:40000*/ given2 := &t11[t122]
-		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5014:1*/
-	}
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:4819:1*/
 }
 
 //go:noinline
@@ -5029,8 +4833,8 @@ func quernRow9TensorF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8} /*line quern_gen.go:5032:1*/
-	}
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8}
+	} /*line quern_gen.go:4837:1*/
 }
 
 //go:noinline
@@ -5049,14 +4853,13 @@ func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
 		t20 := &t20Row[threadX]
-		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
-//line tensor.go:303:40000
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
 		*t18 = fa[start8][i8]
-//line tensor.go:303:40000
+//line tensor.go:321
 		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
-//line tensor.go:303:40000
-		*t20 = sum[i8][j2] /*line quern_gen.go:5058:1*/
-	}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:4862:1*/
 }
 
 //go:noinline
@@ -5073,8 +4876,8 @@ func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float3
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5076:1*/
-	}
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:4880:1*/
 }
 
 //go:noinline
@@ -5090,31 +4893,31 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][
 		t211 := warp % 4 * 32 * wide
 		result03 := threadX&31&3<<1 + 0
 		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:310:40000*/ t252 := x.row + t15
-		/*line tensor.go:311:40000*/ t262 := x.column + t211
-		/*line tensor.go:312:40000*/ row3 := t252
-		/*line tensor.go:313:40000*/ column3 := t262
-		/*line tensor.go:314:40000*/ switch {
-//line tensor.go:315
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
 		default:
-			/*line tensor.go:311:40000*/ if result {
-				/*line tensor.go:312:40000*/ column3 += result03
-				/*line tensor.go:313:40000*/ columns5 := x.n - column3
-				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
-						t282 := 2 * half
-						result04 := threadX&31>>2 + t282>>1<<3
-						row4 := row3 + i9*16 + result04
-						if row4 < x.m {
-							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							for j3 := 0; j3 < t30; j3++ {
-								if r.Halted() {
-									/*line tensor.go:318*/ r.Halt()
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:4915:1*/
 								}
-								/*line tensor.go:319*/ if j3*8 < columns5 {
-									pair2 := pair + j3*4
-									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
 									/*line tensor.go:61:40000*/ t212 := 2 * pair2
 									/*line tensor.go:61:40000*/ _ = c[t212]
 									/*line tensor.go:62:40000*/ t48 := 2*pair2 + 1
@@ -5122,37 +4925,37 @@ func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][
 									/*line tensor.go:62:40000*/ t54 := alpha * v
 									/*line tensor.go:63:40000*/ t63 := alpha * w
 									/*line tensor.go:61:40000*/ c[t212] = t54
-									/*line tensor.go:61:40000*/ c[t48] = t63 /*line quern_gen.go:5125:1*/
+									/*line tensor.go:61:40000*/ c[t48] = t63 /*line quern_gen.go:4928:1*/
 								}
 							}
 						}
 					}
 				}
-				/*line tensor.go:67:40000*/ break /*line quern_gen.go:5131:1*/
+				/*line tensor.go:67:40000*/ break /*line quern_gen.go:4934:1*/
 			}
-			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
 				for j4 := 0; j4 < t31; j4++ {
 					if r.Halted() {
-						/*line tensor.go:330*/ r.Halt()
+						/*line tensor.go:348*/ r.Halt()
 					}
-					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
-						/*line tensor.go:332:40000*/ t322 := e
-						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:335:40000*/ t342 := e
-						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
 						/*line tensor.go:59:40000*/ t16 := *x
 						/*line tensor.go:60:40000*/ t213 := row5
 						/*line tensor.go:61:40000*/ t310 := column4
 						/*line tensor.go:62:40000*/ t49 := v2
-						/*line tensor.go:59:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5150:1*/
+						/*line tensor.go:59:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4953:1*/
 					}
 				}
-				/*line tensor.go:336:40000*/ sum[0] = sum[1]
-				/*line tensor.go:337:40000*/ sum[1] = sum[2]
-				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:5155:1*/
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:4958:1*/
 			}
 		}
 	}
@@ -5211,30 +5014,23 @@ func quernHostTensorBF16(r *host.Run) {
 	rows2 := 128
 	wide := 1
 	columns2 := wide * 128
-	threads6 := 256
-	across := threads6 / 8
-	stages := 3
+	across := 32
 	rows3 := 128
 	columns3 := wide * 128
 	size4 := int32((rows3 + columns3) * 8)
-	threads7 := 256
-	across2 := threads7 / 8
-	size5 := rows3 + across2 - 1
-	size6 := columns3 + across2 - 1
-	size7 := 8 * elements
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
 	var stage int
-	size8 := (1 + wide) * 128 * 8
+	size6 := (1 + wide) * 128 * 8
 	var kk int
 	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
 	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
-	stages2 := 3
 	rows4 := 128
 	columns4 := wide * 128
-	size9 := int32((rows4 + columns4) * 8)
-	threads9 := 256
-	across3 := threads9 / 8
-	size10 := rows4 + across3 - 1
-	size11 := columns4 + across3 - 1
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
 	var i7 int
 	as := host.Scratch[int](r, 7, r.BlockDim.Count())
 	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
@@ -5268,143 +5064,143 @@ func quernHostTensorBF16(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:192*/ t3 = max(size/size2, 1)
-		/*line tensor.go:193:40000*/ parts = t3
-		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:193:40000*/ t4 = blockX % size3
-		/*line tensor.go:194:40000*/ for threadZ := range 1 {
-			/*line tensor.go:195:40000*/ for threadY := range 1 {
-				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:198:40000*/ quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5279:1*/
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5075:1*/
 			}
 		}
-		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:194:40000*/ rest = blockX / size3
-		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:197:40000*/ for threadZ := range 1 {
-			/*line tensor.go:198:40000*/ for threadY := range 1 {
-				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:201:40000*/ quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5291:1*/
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5087:1*/
 			}
 		}
-		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:70*/ tiles = tiles2[:]
-		/*line tensor.go:280:40000*/ step = 0
-		/*line tensor.go:281:40000*/ for threadZ := range 1 {
-			/*line tensor.go:282:40000*/ for threadY := range 1 {
-				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:285:40000*/ quernRow3TensorBF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:5301:1*/
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorBF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:5097:1*/
 			}
 		}
-		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:289:40000*/ if r.Halted() {
-				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:5306:1*/
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:5102:1*/
 			}
-			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
-			/*line tensor.go:291:40000*/ kk = 0
-			/*line tensor.go:292:40000*/ for threadZ := range 1 {
-				/*line tensor.go:293:40000*/ for threadY := range 1 {
-					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:296:40000*/ quernRow4TensorBF16(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:5314:1*/
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorBF16(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:5110:1*/
 				}
 			}
-			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
-				/*line tensor.go:300:40000*/ if r.Halted() {
-					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:5319:1*/
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:5115:1*/
 				}
-				/*line tensor.go:294:40000*/ i7 = 0
-				/*line tensor.go:295:40000*/ start3 := kk * 2
-				/*line tensor.go:296:40000*/ for threadZ := range 1 {
-					/*line tensor.go:297:40000*/ for threadY := range 1 {
-						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:299:40000*/ quernRow5TensorBF16(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:5326:1*/
-					}
-				}
-				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
-					/*line tensor.go:295:40000*/ t47 = tiles
-					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:297:40000*/ for threadZ := range 1 {
-						/*line tensor.go:298:40000*/ for threadY := range 1 {
-							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:301:40000*/ quernRow6TensorBF16(r, as, first10, givens, start4, t47) /*line quern_gen.go:5336:1*/
-						}
-					}
-					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-					/*line tensor.go:305:40000*/ start5 := kk % 2
-					/*line tensor.go:306:40000*/ for threadZ := range 1 {
-						/*line tensor.go:307:40000*/ for threadY := range 1 {
-							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:310:40000*/ quernRow7TensorBF16(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:5345:1*/
-						}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorBF16(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				/*line tensor.go:297:40000*/ j = 0
-				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
-					/*line tensor.go:298:40000*/ t11 = tiles
-					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
-					/*line tensor.go:300:40000*/ for threadZ := range 1 {
-						/*line tensor.go:301:40000*/ for threadY := range 1 {
-							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:304:40000*/ quernRow8TensorBF16(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:5357:1*/
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorBF16(r, as, first10, givens, start4, t47)
 						}
 					}
-					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-					/*line tensor.go:308:40000*/ start7 := kk % 2
-					/*line tensor.go:309:40000*/ for threadZ := range 1 {
-						/*line tensor.go:310:40000*/ for threadY := range 1 {
-							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:313:40000*/ quernRow9TensorBF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:5366:1*/
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorBF16(r, fas, first11, words, words2, words3, words4, start5, i7)
 						}
 					}
 				}
-				/*line tensor.go:300:40000*/ i8 = 0
-				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
-					/*line tensor.go:302:40000*/ if r.Halted() {
-						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:5373:1*/
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorBF16(r, bs, first12, givens2, start6, t11)
+						}
 					}
-					/*line tensor.go:301:40000*/ j2 = 0
-					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
-						/*line tensor.go:303:40000*/ start8 := kk % 2
-						/*line tensor.go:304:40000*/ start9 := j2 / 2
-						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
-						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
-						/*line tensor.go:307:40000*/ for threadZ := range 1 {
-							/*line tensor.go:308:40000*/ for threadY := range 1 {
-								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:311:40000*/ quernRow10TensorBF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:5385:1*/
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorBF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:5162:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorBF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
 							}
 						}
-						/*line tensor.go:303:40000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						/*line tensor.go:304:40000*/ for threadZ := range 1 {
-							/*line tensor.go:305:40000*/ for threadY := range 1 {
-								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:308:40000*/ quernRow11TensorBF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:5393:1*/
+						/*line tensor.go:321*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorBF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
 							}
 						}
 					}
 				}
+			} /*line quern_gen.go:5194:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorBF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:5200:1*/
 			}
 		}
-		/*line tensor.go:315*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first16 := (threadZ*1 + threadY) * 256
-				quernRow12TensorBF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
-			}
-		}
-	} /*line quern_gen.go:5407:1*/
+	}
 }
 
 //go:noinline
@@ -5413,11 +5209,11 @@ func quernRow1TensorBF16(r *host.Run, rows []int, first int, columns []int, t4 i
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:194:40000*/ row2 := row
-		/*line tensor.go:195:40000*/ column2 := column
-		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:5420:1*/
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:5216:1*/
 	}
 }
 
@@ -5431,14 +5227,14 @@ func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows []int, c
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:69
 		*x = result0
-	} /*line quern_gen.go:5437:1*/
+	} /*line quern_gen.go:5233:1*/
 }
 
 //go:noinline
-func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	lRow := (*[256]loading)(ls[first4:])
 	countRow := (*[256]int32)(counts[first4:])
@@ -5451,102 +5247,96 @@ func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, ls []loading,
 		sum := &sumRow[threadX]
 		t22 := threadX % 8
 		t12 := threadX / 8
-//line tensor.go:211:40000
+//line tensor.go:233:40000
 		var first5 int32
-		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
-		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
-		/*line tensor.go:220:40000*/ rowA := t32
-		/*line tensor.go:221:40000*/ rowB := t42
-		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:224:40000*/ if rest2 > 0 {
-			/*line tensor.go:225:40000*/ first5 = 1
-			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
-			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
-				/*line tensor.go:229:40000*/ if r.Halted() {
-					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:5470:1*/
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
 				}
-				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
-				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
 				/*line tensor.go:73:40000*/ t23 := to
 				/*line tensor.go:73:40000*/ _ = tiles2[t23]
 				/*line tensor.go:73:40000*/ t33 := tiles2[t23][:]
 				/*line tensor.go:74:40000*/ t5 := at
 				/*line tensor.go:75:40000*/ t6 := n2
-				/*line tensor.go:73:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:5479:1*/
+				/*line tensor.go:73:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:5275:1*/
 			}
-			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				/*line tensor.go:233:40000*/ if r.Halted() {
-					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:5483:1*/
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
 				}
-				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
-				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
 				/*line tensor.go:74:40000*/ t24 := to2
 				/*line tensor.go:74:40000*/ _ = tiles2[t24]
 				/*line tensor.go:74:40000*/ t34 := tiles2[t24][:]
 				/*line tensor.go:75:40000*/ t52 := at2
 				/*line tensor.go:76:40000*/ t62 := n2
-				/*line tensor.go:74:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:5492:1*/
+				/*line tensor.go:74:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:5288:1*/
 			}
 		}
-		/*line tensor.go:236:40000*/ t8 := l
-		/*line tensor.go:237:40000*/ t9 := first5
-		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:239:40000*/ l2 := t8
-		/*line tensor.go:240*/ first6 := t9
-		count := t10
-//line tensor.go:269:40000
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
 		*l3 = l2
-		/*line tensor.go:270:40000*/ first7 := first6
-		/*line tensor.go:271:40000*/ count2 := count
-		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:272:40000*/ l4 := l3
-				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
-				/*line tensor.go:243*/ t13 := size5 / across2
-				for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
-						to4 := to3 + i3*across2*8
-						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
-						/*line tensor.go:71*/ t25 := to4
-						/*line tensor.go:71*/ _ = tiles2[t25]
-						/*line tensor.go:72:40000*/ t35 := at3
-						/*line tensor.go:71*/ t43 := a[t35:]
-						/*line tensor.go:71*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:5518:1*/
-					}
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:71*/ t25 := to4
+					/*line tensor.go:71*/ _ = tiles2[t25]
+					/*line tensor.go:72:40000*/ t35 := at3
+					/*line tensor.go:71*/ t43 := a[t35:]
+					/*line tensor.go:71*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:5312:1*/
 				}
-				/*line tensor.go:248*/ t26 := size6 / across2
-				for i4 := 0; i4 < t26; i4++ {
-					if r.Halted() {
-						/*line tensor.go:248*/ r.Halt()
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5316:1*/
 					}
-					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
-						to5 := to3 + (rows3+i4*across2)*8
-						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
-						/*line tensor.go:72:40000*/ t27 := to5
-						/*line tensor.go:72:40000*/ _ = tiles2[t27]
-						/*line tensor.go:73:40000*/ t36 := at4
-						/*line tensor.go:72:40000*/ t44 := b[t36:]
-						/*line tensor.go:72:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:5533:1*/
-					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:72:40000*/ t27 := to5
+					/*line tensor.go:72:40000*/ _ = tiles2[t27]
+					/*line tensor.go:73:40000*/ t36 := at4
+					/*line tensor.go:72:40000*/ t44 := b[t36:]
+					/*line tensor.go:72:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:5324:1*/
 				}
-				/*line tensor.go:253*/ l4.a += size7
-				l4.b += size7
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:5327:1*/
 			}
 		}
-//line tensor.go:277:40000
+//line tensor.go:295:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:280:40000*/ t37 := count2
-		/*line tensor.go:281:40000*/ countRow[threadX] = count2
-		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:5544:1*/
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:5334:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorBF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, size11 int, columns4 int, ldb int, b []kernel.BFloat16, size7 int) {
+func quernRow4TensorBF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, t29 int, rows4 int, ldb int, b []kernel.BFloat16, size5 int) {
 	lRow := (*[256]loading)(ls[first8:])
 	countRow := (*[256]int32)(counts[first8:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
@@ -5557,44 +5347,38 @@ func quernRow4TensorBF16(r *host.Run, ls []loading, first8 int, counts []int32, 
 		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		/*line tensor.go:283:40000*/ if step+2 < count2 {
-			/*line tensor.go:284:40000*/ l5 := l3
-			/*line tensor.go:285:40000*/ step3 := step + 2
-			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
-			/*line tensor.go:243*/ t14 := size10 / across3
-			for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
-					to7 := to6 + i5*across3*8
-					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
-					/*line tensor.go:71*/ t28 := to7
-					/*line tensor.go:71*/ _ = tiles2[t28]
-					/*line tensor.go:72:40000*/ t38 := at5
-					/*line tensor.go:71*/ t45 := a[t38:]
-					/*line tensor.go:71*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:5573:1*/
-				}
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:71*/ t28 := to7
+				/*line tensor.go:71*/ _ = tiles2[t28]
+				/*line tensor.go:72:40000*/ t38 := at5
+				/*line tensor.go:71*/ t45 := a[t38:]
+				/*line tensor.go:71*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:5361:1*/
 			}
-			/*line tensor.go:248*/ t29 := size11 / across3
-			for i6 := 0; i6 < t29; i6++ {
-				if r.Halted() {
-					/*line tensor.go:248*/ r.Halt()
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5365:1*/
 				}
-				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
-					to8 := to6 + (rows4+i6*across3)*8
-					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
-					/*line tensor.go:72:40000*/ t210 := to8
-					/*line tensor.go:72:40000*/ _ = tiles2[t210]
-					/*line tensor.go:73:40000*/ t39 := at6
-					/*line tensor.go:72:40000*/ t46 := b[t39:]
-					/*line tensor.go:72:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:5588:1*/
-				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:72:40000*/ t210 := to8
+				/*line tensor.go:72:40000*/ _ = tiles2[t210]
+				/*line tensor.go:73:40000*/ t39 := at6
+				/*line tensor.go:72:40000*/ t46 := b[t39:]
+				/*line tensor.go:72:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:5373:1*/
 			}
-			/*line tensor.go:253*/ l5.a += size7
-			l5.b += size7
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:5376:1*/
 		}
-//line tensor.go:289:40000
+//line tensor.go:307:40000
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:290:40000
-		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:5597:1*/
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:5381:1*/
 	}
 }
 
@@ -5609,10 +5393,10 @@ func quernRow5TensorBF16(r *host.Run, as []int, first9 int, bs []int, stage int,
 		fromA := (t15 + lane%16) * 8
 		t211 := warp % 4 * 32 * wide
 		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:294:40000*/ aRow[threadX] = a2
-		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:5615:1*/
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:5399:1*/
 	}
 }
 
@@ -5623,10 +5407,10 @@ func quernRow6TensorBF16(r *host.Run, as []int, first10 int, givens []*[8]kernel
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a2 := aRow[threadX]
-		/*line tensor.go:295:40000*/ t53 := a2 + start4
-		/*line tensor.go:295:40000*/ _ = t47[t53]
-		/*line tensor.go:295:40000*/ given := &t47[t53]
-		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:5629:1*/
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:5413:1*/
 	}
 }
 
@@ -5644,7 +5428,7 @@ func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:5647:1*/
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:5431:1*/
 	}
 }
 
@@ -5655,11 +5439,11 @@ func quernRow8TensorBF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kerne
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		b2 := bRow[threadX]
-		/*line tensor.go:298:40000*/ t122 := b2 + start6
-		/*line tensor.go:298:40000*/ _ = t11[t122]
-		/*line tensor.go:298:40000*/ given2 := &t11[t122]
-		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5661:1*/
-	}
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:5446:1*/
 }
 
 //go:noinline
@@ -5676,8 +5460,8 @@ func quernRow9TensorBF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFloat16
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8} /*line quern_gen.go:5679:1*/
-	}
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8}
+	} /*line quern_gen.go:5464:1*/
 }
 
 //go:noinline
@@ -5696,14 +5480,13 @@ func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
 		t20 := &t20Row[threadX]
-		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
-//line tensor.go:303:40000
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
 		*t18 = fa[start8][i8]
-//line tensor.go:303:40000
+//line tensor.go:321
 		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
-//line tensor.go:303:40000
-		*t20 = sum[i8][j2] /*line quern_gen.go:5705:1*/
-	}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:5489:1*/
 }
 
 //go:noinline
@@ -5720,8 +5503,8 @@ func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5723:1*/
-	}
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:5507:1*/
 }
 
 //go:noinline
@@ -5737,31 +5520,31 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][
 		t211 := warp % 4 * 32 * wide
 		result03 := threadX&31&3<<1 + 0
 		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:310:40000*/ t252 := x.row + t15
-		/*line tensor.go:311:40000*/ t262 := x.column + t211
-		/*line tensor.go:312:40000*/ row3 := t252
-		/*line tensor.go:313:40000*/ column3 := t262
-		/*line tensor.go:314:40000*/ switch {
-//line tensor.go:315
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
 		default:
-			/*line tensor.go:311:40000*/ if result {
-				/*line tensor.go:312:40000*/ column3 += result03
-				/*line tensor.go:313:40000*/ columns5 := x.n - column3
-				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
-						t282 := 2 * half
-						result04 := threadX&31>>2 + t282>>1<<3
-						row4 := row3 + i9*16 + result04
-						if row4 < x.m {
-							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							for j3 := 0; j3 < t30; j3++ {
-								if r.Halted() {
-									/*line tensor.go:318*/ r.Halt()
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:5542:1*/
 								}
-								/*line tensor.go:319*/ if j3*8 < columns5 {
-									pair2 := pair + j3*4
-									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
 									/*line tensor.go:78:40000*/ t212 := 2 * pair2
 									/*line tensor.go:78:40000*/ _ = c[t212]
 									/*line tensor.go:79:40000*/ t48 := 2*pair2 + 1
@@ -5769,37 +5552,37 @@ func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][
 									/*line tensor.go:79:40000*/ t54 := alpha * v
 									/*line tensor.go:80:40000*/ t63 := alpha * w
 									/*line tensor.go:78:40000*/ c[t212] = t54
-									/*line tensor.go:78:40000*/ c[t48] = t63 /*line quern_gen.go:5772:1*/
+									/*line tensor.go:78:40000*/ c[t48] = t63 /*line quern_gen.go:5555:1*/
 								}
 							}
 						}
 					}
 				}
-				/*line tensor.go:84:40000*/ break /*line quern_gen.go:5778:1*/
+				/*line tensor.go:84:40000*/ break /*line quern_gen.go:5561:1*/
 			}
-			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
 				for j4 := 0; j4 < t31; j4++ {
 					if r.Halted() {
-						/*line tensor.go:330*/ r.Halt()
+						/*line tensor.go:348*/ r.Halt()
 					}
-					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
-						/*line tensor.go:332:40000*/ t322 := e
-						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:335:40000*/ t342 := e
-						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
 						/*line tensor.go:76:40000*/ t16 := *x
 						/*line tensor.go:77:40000*/ t213 := row5
 						/*line tensor.go:78:40000*/ t310 := column4
 						/*line tensor.go:79:40000*/ t49 := v2
-						/*line tensor.go:76:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5797:1*/
+						/*line tensor.go:76:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5580:1*/
 					}
 				}
-				/*line tensor.go:336:40000*/ sum[0] = sum[1]
-				/*line tensor.go:337:40000*/ sum[1] = sum[2]
-				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:5802:1*/
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:5585:1*/
 			}
 		}
 	}
@@ -5858,30 +5641,23 @@ func quernHostTensorBF16Wide(r *host.Run) {
 	rows2 := 128
 	wide := 2
 	columns2 := wide * 128
-	threads6 := 256
-	across := threads6 / 8
-	stages := 3
+	across := 32
 	rows3 := 128
 	columns3 := wide * 128
 	size4 := int32((rows3 + columns3) * 8)
-	threads7 := 256
-	across2 := threads7 / 8
-	size5 := rows3 + across2 - 1
-	size6 := columns3 + across2 - 1
-	size7 := 8 * elements
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
 	var stage int
-	size8 := (1 + wide) * 128 * 8
+	size6 := (1 + wide) * 128 * 8
 	var kk int
 	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
 	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
-	stages2 := 3
 	rows4 := 128
 	columns4 := wide * 128
-	size9 := int32((rows4 + columns4) * 8)
-	threads9 := 256
-	across3 := threads9 / 8
-	size10 := rows4 + across3 - 1
-	size11 := columns4 + across3 - 1
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
 	var i7 int
 	as := host.Scratch[int](r, 7, r.BlockDim.Count())
 	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
@@ -5915,143 +5691,143 @@ func quernHostTensorBF16Wide(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:192*/ t3 = max(size/size2, 1)
-		/*line tensor.go:193:40000*/ parts = t3
-		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:193:40000*/ t4 = blockX % size3
-		/*line tensor.go:194:40000*/ for threadZ := range 1 {
-			/*line tensor.go:195:40000*/ for threadY := range 1 {
-				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:198:40000*/ quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5926:1*/
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5702:1*/
 			}
 		}
-		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:194:40000*/ rest = blockX / size3
-		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:197:40000*/ for threadZ := range 1 {
-			/*line tensor.go:198:40000*/ for threadY := range 1 {
-				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:201:40000*/ quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5938:1*/
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5714:1*/
 			}
 		}
-		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:87:40000*/ tiles = tiles2[:]
-		/*line tensor.go:280:40000*/ step = 0
-		/*line tensor.go:281:40000*/ for threadZ := range 1 {
-			/*line tensor.go:282:40000*/ for threadY := range 1 {
-				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:285:40000*/ quernRow3TensorBF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:5948:1*/
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorBF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:5724:1*/
 			}
 		}
-		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:289:40000*/ if r.Halted() {
-				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:5953:1*/
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:5729:1*/
 			}
-			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
-			/*line tensor.go:291:40000*/ kk = 0
-			/*line tensor.go:292:40000*/ for threadZ := range 1 {
-				/*line tensor.go:293:40000*/ for threadY := range 1 {
-					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:296:40000*/ quernRow4TensorBF16Wide(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:5961:1*/
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorBF16Wide(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:5737:1*/
 				}
 			}
-			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
-				/*line tensor.go:300:40000*/ if r.Halted() {
-					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:5966:1*/
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:5742:1*/
 				}
-				/*line tensor.go:294:40000*/ i7 = 0
-				/*line tensor.go:295:40000*/ start3 := kk * 2
-				/*line tensor.go:296:40000*/ for threadZ := range 1 {
-					/*line tensor.go:297:40000*/ for threadY := range 1 {
-						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:299:40000*/ quernRow5TensorBF16Wide(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:5973:1*/
-					}
-				}
-				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
-					/*line tensor.go:295:40000*/ t47 = tiles
-					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:297:40000*/ for threadZ := range 1 {
-						/*line tensor.go:298:40000*/ for threadY := range 1 {
-							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:301:40000*/ quernRow6TensorBF16Wide(r, as, first10, givens, start4, t47) /*line quern_gen.go:5983:1*/
-						}
-					}
-					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-					/*line tensor.go:305:40000*/ start5 := kk % 2
-					/*line tensor.go:306:40000*/ for threadZ := range 1 {
-						/*line tensor.go:307:40000*/ for threadY := range 1 {
-							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:310:40000*/ quernRow7TensorBF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:5992:1*/
-						}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorBF16Wide(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				/*line tensor.go:297:40000*/ j = 0
-				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
-					/*line tensor.go:298:40000*/ t11 = tiles
-					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
-					/*line tensor.go:300:40000*/ for threadZ := range 1 {
-						/*line tensor.go:301:40000*/ for threadY := range 1 {
-							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:304:40000*/ quernRow8TensorBF16Wide(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:6004:1*/
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorBF16Wide(r, as, first10, givens, start4, t47)
 						}
 					}
-					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-					/*line tensor.go:308:40000*/ start7 := kk % 2
-					/*line tensor.go:309:40000*/ for threadZ := range 1 {
-						/*line tensor.go:310:40000*/ for threadY := range 1 {
-							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:313:40000*/ quernRow9TensorBF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:6013:1*/
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorBF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7)
 						}
 					}
 				}
-				/*line tensor.go:300:40000*/ i8 = 0
-				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
-					/*line tensor.go:302:40000*/ if r.Halted() {
-						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:6020:1*/
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorBF16Wide(r, bs, first12, givens2, start6, t11)
+						}
 					}
-					/*line tensor.go:301:40000*/ j2 = 0
-					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
-						/*line tensor.go:303:40000*/ start8 := kk % 2
-						/*line tensor.go:304:40000*/ start9 := j2 / 2
-						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
-						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
-						/*line tensor.go:307:40000*/ for threadZ := range 1 {
-							/*line tensor.go:308:40000*/ for threadY := range 1 {
-								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:311:40000*/ quernRow10TensorBF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:6032:1*/
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorBF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:5789:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorBF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
 							}
 						}
-						/*line tensor.go:303:40000*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						/*line tensor.go:304:40000*/ for threadZ := range 1 {
-							/*line tensor.go:305:40000*/ for threadY := range 1 {
-								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:308:40000*/ quernRow11TensorBF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:6040:1*/
+						/*line tensor.go:321*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorBF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
 							}
 						}
 					}
 				}
+			} /*line quern_gen.go:5821:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorBF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:5827:1*/
 			}
 		}
-		/*line tensor.go:315*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first16 := (threadZ*1 + threadY) * 256
-				quernRow12TensorBF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
-			}
-		}
-	} /*line quern_gen.go:6054:1*/
+	}
 }
 
 //go:noinline
@@ -6060,11 +5836,11 @@ func quernRow1TensorBF16Wide(r *host.Run, rows []int, first int, columns []int, 
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:194:40000*/ row2 := row
-		/*line tensor.go:195:40000*/ column2 := column
-		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:6067:1*/
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:5843:1*/
 	}
 }
 
@@ -6078,14 +5854,14 @@ func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []in
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:86:40000
-		*x = result0 /*line quern_gen.go:6083:1*/
+		*x = result0 /*line quern_gen.go:5859:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	lRow := (*[256]loading)(ls[first4:])
 	countRow := (*[256]int32)(counts[first4:])
@@ -6098,102 +5874,96 @@ func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []load
 		sum := &sumRow[threadX]
 		t22 := threadX % 8
 		t12 := threadX / 8
-//line tensor.go:211:40000
+//line tensor.go:233:40000
 		var first5 int32
-		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
-		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
-		/*line tensor.go:220:40000*/ rowA := t32
-		/*line tensor.go:221:40000*/ rowB := t42
-		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:224:40000*/ if rest2 > 0 {
-			/*line tensor.go:225:40000*/ first5 = 1
-			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
-			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
-				/*line tensor.go:229:40000*/ if r.Halted() {
-					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:6117:1*/
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
 				}
-				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
-				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
 				/*line tensor.go:90:40000*/ t23 := to
 				/*line tensor.go:90:40000*/ _ = tiles2[t23]
 				/*line tensor.go:90:40000*/ t33 := tiles2[t23][:]
 				/*line tensor.go:91:40000*/ t5 := at
 				/*line tensor.go:92:40000*/ t6 := n2
-				/*line tensor.go:90:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:6126:1*/
+				/*line tensor.go:90:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:5902:1*/
 			}
-			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				/*line tensor.go:233:40000*/ if r.Halted() {
-					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:6130:1*/
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
 				}
-				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
-				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
 				/*line tensor.go:91:40000*/ t24 := to2
 				/*line tensor.go:91:40000*/ _ = tiles2[t24]
 				/*line tensor.go:91:40000*/ t34 := tiles2[t24][:]
 				/*line tensor.go:92:40000*/ t52 := at2
 				/*line tensor.go:93:40000*/ t62 := n2
-				/*line tensor.go:91:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:6139:1*/
+				/*line tensor.go:91:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:5915:1*/
 			}
 		}
-		/*line tensor.go:236:40000*/ t8 := l
-		/*line tensor.go:237:40000*/ t9 := first5
-		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:239:40000*/ l2 := t8
-		/*line tensor.go:240*/ first6 := t9
-		count := t10
-//line tensor.go:269:40000
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
 		*l3 = l2
-		/*line tensor.go:270:40000*/ first7 := first6
-		/*line tensor.go:271:40000*/ count2 := count
-		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:272:40000*/ l4 := l3
-				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
-				/*line tensor.go:243*/ t13 := size5 / across2
-				for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
-						to4 := to3 + i3*across2*8
-						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
-						/*line tensor.go:88:40000*/ t25 := to4
-						/*line tensor.go:88:40000*/ _ = tiles2[t25]
-						/*line tensor.go:89:40000*/ t35 := at3
-						/*line tensor.go:88:40000*/ t43 := a[t35:]
-						/*line tensor.go:88:40000*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:6165:1*/
-					}
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:88:40000*/ t25 := to4
+					/*line tensor.go:88:40000*/ _ = tiles2[t25]
+					/*line tensor.go:89:40000*/ t35 := at3
+					/*line tensor.go:88:40000*/ t43 := a[t35:]
+					/*line tensor.go:88:40000*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:5939:1*/
 				}
-				/*line tensor.go:248*/ t26 := size6 / across2
-				for i4 := 0; i4 < t26; i4++ {
-					if r.Halted() {
-						/*line tensor.go:248*/ r.Halt()
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5943:1*/
 					}
-					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
-						to5 := to3 + (rows3+i4*across2)*8
-						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
-						/*line tensor.go:89:40000*/ t27 := to5
-						/*line tensor.go:89:40000*/ _ = tiles2[t27]
-						/*line tensor.go:90:40000*/ t36 := at4
-						/*line tensor.go:89:40000*/ t44 := b[t36:]
-						/*line tensor.go:89:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:6180:1*/
-					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:89:40000*/ t27 := to5
+					/*line tensor.go:89:40000*/ _ = tiles2[t27]
+					/*line tensor.go:90:40000*/ t36 := at4
+					/*line tensor.go:89:40000*/ t44 := b[t36:]
+					/*line tensor.go:89:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:5951:1*/
 				}
-				/*line tensor.go:253*/ l4.a += size7
-				l4.b += size7
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:5954:1*/
 			}
 		}
-//line tensor.go:277:40000
+//line tensor.go:295:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:280:40000*/ t37 := count2
-		/*line tensor.go:281:40000*/ countRow[threadX] = count2
-		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:6191:1*/
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:5961:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorBF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, size11 int, columns4 int, ldb int, b []kernel.BFloat16, size7 int) {
+func quernRow4TensorBF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, t29 int, rows4 int, ldb int, b []kernel.BFloat16, size5 int) {
 	lRow := (*[256]loading)(ls[first8:])
 	countRow := (*[256]int32)(counts[first8:])
 	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
@@ -6204,44 +5974,38 @@ func quernRow4TensorBF16Wide(r *host.Run, ls []loading, first8 int, counts []int
 		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		/*line tensor.go:283:40000*/ if step+2 < count2 {
-			/*line tensor.go:284:40000*/ l5 := l3
-			/*line tensor.go:285:40000*/ step3 := step + 2
-			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
-			/*line tensor.go:243*/ t14 := size10 / across3
-			for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
-					to7 := to6 + i5*across3*8
-					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
-					/*line tensor.go:88:40000*/ t28 := to7
-					/*line tensor.go:88:40000*/ _ = tiles2[t28]
-					/*line tensor.go:89:40000*/ t38 := at5
-					/*line tensor.go:88:40000*/ t45 := a[t38:]
-					/*line tensor.go:88:40000*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:6220:1*/
-				}
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:88:40000*/ t28 := to7
+				/*line tensor.go:88:40000*/ _ = tiles2[t28]
+				/*line tensor.go:89:40000*/ t38 := at5
+				/*line tensor.go:88:40000*/ t45 := a[t38:]
+				/*line tensor.go:88:40000*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:5988:1*/
 			}
-			/*line tensor.go:248*/ t29 := size11 / across3
-			for i6 := 0; i6 < t29; i6++ {
-				if r.Halted() {
-					/*line tensor.go:248*/ r.Halt()
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5992:1*/
 				}
-				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
-					to8 := to6 + (rows4+i6*across3)*8
-					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
-					/*line tensor.go:89:40000*/ t210 := to8
-					/*line tensor.go:89:40000*/ _ = tiles2[t210]
-					/*line tensor.go:90:40000*/ t39 := at6
-					/*line tensor.go:89:40000*/ t46 := b[t39:]
-					/*line tensor.go:89:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:6235:1*/
-				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:89:40000*/ t210 := to8
+				/*line tensor.go:89:40000*/ _ = tiles2[t210]
+				/*line tensor.go:90:40000*/ t39 := at6
+				/*line tensor.go:89:40000*/ t46 := b[t39:]
+				/*line tensor.go:89:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:6000:1*/
 			}
-			/*line tensor.go:253*/ l5.a += size7
-			l5.b += size7
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:6003:1*/
 		}
-//line tensor.go:289:40000
+//line tensor.go:307:40000
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:290:40000
-		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:6244:1*/
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:6008:1*/
 	}
 }
 
@@ -6256,10 +6020,10 @@ func quernRow5TensorBF16Wide(r *host.Run, as []int, first9 int, bs []int, stage 
 		fromA := (t15 + lane%16) * 8
 		t211 := warp % 4 * 32 * wide
 		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:294:40000*/ aRow[threadX] = a2
-		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6262:1*/
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6026:1*/
 	}
 }
 
@@ -6270,10 +6034,10 @@ func quernRow6TensorBF16Wide(r *host.Run, as []int, first10 int, givens []*[8]ke
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a2 := aRow[threadX]
-		/*line tensor.go:295:40000*/ t53 := a2 + start4
-		/*line tensor.go:295:40000*/ _ = t47[t53]
-		/*line tensor.go:295:40000*/ given := &t47[t53]
-		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:6276:1*/
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:6040:1*/
 	}
 }
 
@@ -6291,7 +6055,7 @@ func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFlo
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:6294:1*/
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:6058:1*/
 	}
 }
 
@@ -6302,11 +6066,11 @@ func quernRow8TensorBF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]k
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		b2 := bRow[threadX]
-		/*line tensor.go:298:40000*/ t122 := b2 + start6
-		/*line tensor.go:298:40000*/ _ = t11[t122]
-		/*line tensor.go:298:40000*/ given2 := &t11[t122]
-		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6308:1*/
-	}
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:6073:1*/
 }
 
 //go:noinline
@@ -6323,8 +6087,8 @@ func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFlo
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8} /*line quern_gen.go:6326:1*/
-	}
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8}
+	} /*line quern_gen.go:6091:1*/
 }
 
 //go:noinline
@@ -6343,14 +6107,13 @@ func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
 		t20 := &t20Row[threadX]
-		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
-//line tensor.go:303:40000
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
 		*t18 = fa[start8][i8]
-//line tensor.go:303:40000
+//line tensor.go:321
 		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
-//line tensor.go:303:40000
-		*t20 = sum[i8][j2] /*line quern_gen.go:6352:1*/
-	}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:6116:1*/
 }
 
 //go:noinline
@@ -6367,8 +6130,8 @@ func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:6370:1*/
-	}
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:6134:1*/
 }
 
 //go:noinline
@@ -6384,31 +6147,31 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first16 int, sums []
 		t211 := warp % 4 * 32 * wide
 		result03 := threadX&31&3<<1 + 0
 		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:310:40000*/ t252 := x.row + t15
-		/*line tensor.go:311:40000*/ t262 := x.column + t211
-		/*line tensor.go:312:40000*/ row3 := t252
-		/*line tensor.go:313:40000*/ column3 := t262
-		/*line tensor.go:314:40000*/ switch {
-//line tensor.go:315
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
 		default:
-			/*line tensor.go:311:40000*/ if result {
-				/*line tensor.go:312:40000*/ column3 += result03
-				/*line tensor.go:313:40000*/ columns5 := x.n - column3
-				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
-						t282 := 2 * half
-						result04 := threadX&31>>2 + t282>>1<<3
-						row4 := row3 + i9*16 + result04
-						if row4 < x.m {
-							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							for j3 := 0; j3 < t30; j3++ {
-								if r.Halted() {
-									/*line tensor.go:318*/ r.Halt()
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:6169:1*/
 								}
-								/*line tensor.go:319*/ if j3*8 < columns5 {
-									pair2 := pair + j3*4
-									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
 									/*line tensor.go:95:40000*/ t212 := 2 * pair2
 									/*line tensor.go:95:40000*/ _ = c[t212]
 									/*line tensor.go:96:40000*/ t48 := 2*pair2 + 1
@@ -6416,37 +6179,37 @@ func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first16 int, sums []
 									/*line tensor.go:96:40000*/ t54 := alpha * v
 									/*line tensor.go:97:40000*/ t63 := alpha * w
 									/*line tensor.go:95:40000*/ c[t212] = t54
-									/*line tensor.go:95:40000*/ c[t48] = t63 /*line quern_gen.go:6419:1*/
+									/*line tensor.go:95:40000*/ c[t48] = t63 /*line quern_gen.go:6182:1*/
 								}
 							}
 						}
 					}
 				}
-				/*line tensor.go:101:40000*/ break /*line quern_gen.go:6425:1*/
+				/*line tensor.go:101:40000*/ break /*line quern_gen.go:6188:1*/
 			}
-			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
 				for j4 := 0; j4 < t31; j4++ {
 					if r.Halted() {
-						/*line tensor.go:330*/ r.Halt()
+						/*line tensor.go:348*/ r.Halt()
 					}
-					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
-						/*line tensor.go:332:40000*/ t322 := e
-						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:335:40000*/ t342 := e
-						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
 						/*line tensor.go:93:40000*/ t16 := *x
 						/*line tensor.go:94:40000*/ t213 := row5
 						/*line tensor.go:95:40000*/ t310 := column4
 						/*line tensor.go:96:40000*/ t49 := v2
-						/*line tensor.go:93:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:6444:1*/
+						/*line tensor.go:93:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:6207:1*/
 					}
 				}
-				/*line tensor.go:336:40000*/ sum[0] = sum[1]
-				/*line tensor.go:337:40000*/ sum[1] = sum[2]
-				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:6449:1*/
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:6212:1*/
 			}
 		}
 	}
@@ -6505,30 +6268,23 @@ func quernHostTensorTF32(r *host.Run) {
 	rows2 := 128
 	wide := 1
 	columns2 := wide * 128
-	threads6 := 256
-	across := threads6 / 8
-	stages := 3
+	across := 32
 	rows3 := 128
 	columns3 := wide * 128
 	size4 := int32((rows3 + columns3) * 8)
-	threads7 := 256
-	across2 := threads7 / 8
-	size5 := rows3 + across2 - 1
-	size6 := columns3 + across2 - 1
-	size7 := 8 * elements
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
 	var stage int
-	size8 := (1 + wide) * 128 * 8
+	size6 := (1 + wide) * 128 * 8
 	var kk int
 	fas := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 5, r.BlockDim.Count())
 	fbs := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 6, r.BlockDim.Count())
-	stages2 := 3
 	rows4 := 128
 	columns4 := wide * 128
-	size9 := int32((rows4 + columns4) * 8)
-	threads9 := 256
-	across3 := threads9 / 8
-	size10 := rows4 + across3 - 1
-	size11 := columns4 + across3 - 1
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
 	var i7 int
 	as := host.Scratch[int](r, 7, r.BlockDim.Count())
 	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
@@ -6562,143 +6318,143 @@ func quernHostTensorTF32(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:192*/ t3 = max(size/size2, 1)
-		/*line tensor.go:193:40000*/ parts = t3
-		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:193:40000*/ t4 = blockX % size3
-		/*line tensor.go:194:40000*/ for threadZ := range 1 {
-			/*line tensor.go:195:40000*/ for threadY := range 1 {
-				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:198:40000*/ quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6573:1*/
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6329:1*/
 			}
 		}
-		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:194:40000*/ rest = blockX / size3
-		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 4
-		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:197:40000*/ for threadZ := range 1 {
-			/*line tensor.go:198:40000*/ for threadY := range 1 {
-				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:201:40000*/ quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6585:1*/
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 4
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6341:1*/
 			}
 		}
-		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:104:40000*/ tiles = tiles2[:]
-		/*line tensor.go:280:40000*/ step = 0
-		/*line tensor.go:281:40000*/ for threadZ := range 1 {
-			/*line tensor.go:282:40000*/ for threadY := range 1 {
-				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:285:40000*/ quernRow3TensorTF32(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:6595:1*/
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorTF32(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:6351:1*/
 			}
 		}
-		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:289:40000*/ if r.Halted() {
-				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:6600:1*/
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:6356:1*/
 			}
-			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
-			/*line tensor.go:291:40000*/ kk = 0
-			/*line tensor.go:292:40000*/ for threadZ := range 1 {
-				/*line tensor.go:293:40000*/ for threadY := range 1 {
-					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:296:40000*/ quernRow4TensorTF32(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:6608:1*/
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorTF32(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:6364:1*/
 				}
 			}
-			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
-				/*line tensor.go:300:40000*/ if r.Halted() {
-					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:6613:1*/
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:6369:1*/
 				}
-				/*line tensor.go:294:40000*/ i7 = 0
-				/*line tensor.go:295:40000*/ start3 := kk * 2
-				/*line tensor.go:296:40000*/ for threadZ := range 1 {
-					/*line tensor.go:297:40000*/ for threadY := range 1 {
-						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:299:40000*/ quernRow5TensorTF32(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:6620:1*/
-					}
-				}
-				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
-					/*line tensor.go:295:40000*/ t47 = tiles
-					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:297:40000*/ for threadZ := range 1 {
-						/*line tensor.go:298:40000*/ for threadY := range 1 {
-							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:301:40000*/ quernRow6TensorTF32(r, as, first10, givens, start4, t47) /*line quern_gen.go:6630:1*/
-						}
-					}
-					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-					/*line tensor.go:305:40000*/ start5 := kk % 2
-					/*line tensor.go:306:40000*/ for threadZ := range 1 {
-						/*line tensor.go:307:40000*/ for threadY := range 1 {
-							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:310:40000*/ quernRow7TensorTF32(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:6639:1*/
-						}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorTF32(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				/*line tensor.go:297:40000*/ j = 0
-				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
-					/*line tensor.go:298:40000*/ t11 = tiles
-					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
-					/*line tensor.go:300:40000*/ for threadZ := range 1 {
-						/*line tensor.go:301:40000*/ for threadY := range 1 {
-							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:304:40000*/ quernRow8TensorTF32(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:6651:1*/
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorTF32(r, as, first10, givens, start4, t47)
 						}
 					}
-					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-					/*line tensor.go:308:40000*/ start7 := kk % 2
-					/*line tensor.go:309:40000*/ for threadZ := range 1 {
-						/*line tensor.go:310:40000*/ for threadY := range 1 {
-							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:313:40000*/ quernRow9TensorTF32(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:6660:1*/
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorTF32(r, fas, first11, words, words2, words3, words4, start5, i7)
 						}
 					}
 				}
-				/*line tensor.go:300:40000*/ i8 = 0
-				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
-					/*line tensor.go:302:40000*/ if r.Halted() {
-						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:6667:1*/
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorTF32(r, bs, first12, givens2, start6, t11)
+						}
 					}
-					/*line tensor.go:301:40000*/ j2 = 0
-					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
-						/*line tensor.go:303:40000*/ start8 := kk % 2
-						/*line tensor.go:304:40000*/ start9 := j2 / 2
-						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
-						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
-						/*line tensor.go:307:40000*/ for threadZ := range 1 {
-							/*line tensor.go:308:40000*/ for threadY := range 1 {
-								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:311:40000*/ quernRow10TensorTF32(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:6679:1*/
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorTF32(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:6416:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorTF32(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
 							}
 						}
-						/*line tensor.go:303:40000*/ host.MMATF32(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						/*line tensor.go:304:40000*/ for threadZ := range 1 {
-							/*line tensor.go:305:40000*/ for threadY := range 1 {
-								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:308:40000*/ quernRow11TensorTF32(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:6687:1*/
+						/*line tensor.go:321*/ host.MMATF32(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorTF32(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
 							}
 						}
 					}
 				}
+			} /*line quern_gen.go:6448:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorTF32(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:6454:1*/
 			}
 		}
-		/*line tensor.go:315*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first16 := (threadZ*1 + threadY) * 256
-				quernRow12TensorTF32(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual)
-			}
-		}
-	} /*line quern_gen.go:6701:1*/
+	}
 }
 
 //go:noinline
@@ -6707,11 +6463,11 @@ func quernRow1TensorTF32(r *host.Run, rows []int, first int, columns []int, t4 i
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:194:40000*/ row2 := row
-		/*line tensor.go:195:40000*/ column2 := column
-		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:6714:1*/
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:6470:1*/
 	}
 }
 
@@ -6725,14 +6481,14 @@ func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows []int, c
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:103:40000
-		*x = result0 /*line quern_gen.go:6730:1*/
+		*x = result0 /*line quern_gen.go:6486:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][4]float32, a []float32, b []float32, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][4]float32, a []float32, b []float32, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	lRow := (*[256]loading)(ls[first4:])
 	countRow := (*[256]int32)(counts[first4:])
@@ -6745,102 +6501,96 @@ func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, ls []loading,
 		sum := &sumRow[threadX]
 		t22 := threadX % 8
 		t12 := threadX / 8
-//line tensor.go:211:40000
+//line tensor.go:233:40000
 		var first5 int32
-		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
-		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
-		/*line tensor.go:220:40000*/ rowA := t32
-		/*line tensor.go:221:40000*/ rowB := t42
-		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:224:40000*/ if rest2 > 0 {
-			/*line tensor.go:225:40000*/ first5 = 1
-			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
-			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
-				/*line tensor.go:229:40000*/ if r.Halted() {
-					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:6764:1*/
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
 				}
-				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
-				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
 				/*line tensor.go:107:40000*/ t23 := to
 				/*line tensor.go:107:40000*/ _ = tiles2[t23]
 				/*line tensor.go:107:40000*/ t33 := tiles2[t23][:]
 				/*line tensor.go:108:40000*/ t5 := at
 				/*line tensor.go:109:40000*/ t6 := n2
-				/*line tensor.go:107:40000*/ partOf[float32](t33, a, t5, t6) /*line quern_gen.go:6773:1*/
+				/*line tensor.go:107:40000*/ partOf[float32](t33, a, t5, t6) /*line quern_gen.go:6529:1*/
 			}
-			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				/*line tensor.go:233:40000*/ if r.Halted() {
-					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:6777:1*/
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
 				}
-				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
-				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
 				/*line tensor.go:108:40000*/ t24 := to2
 				/*line tensor.go:108:40000*/ _ = tiles2[t24]
 				/*line tensor.go:108:40000*/ t34 := tiles2[t24][:]
 				/*line tensor.go:109:40000*/ t52 := at2
 				/*line tensor.go:110:40000*/ t62 := n2
-				/*line tensor.go:108:40000*/ partOf[float32](t34, b, t52, t62) /*line quern_gen.go:6786:1*/
+				/*line tensor.go:108:40000*/ partOf[float32](t34, b, t52, t62) /*line quern_gen.go:6542:1*/
 			}
 		}
-		/*line tensor.go:236:40000*/ t8 := l
-		/*line tensor.go:237:40000*/ t9 := first5
-		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:239:40000*/ l2 := t8
-		/*line tensor.go:240*/ first6 := t9
-		count := t10
-//line tensor.go:269:40000
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
 		*l3 = l2
-		/*line tensor.go:270:40000*/ first7 := first6
-		/*line tensor.go:271:40000*/ count2 := count
-		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:272:40000*/ l4 := l3
-				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
-				/*line tensor.go:243*/ t13 := size5 / across2
-				for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
-						to4 := to3 + i3*across2*8
-						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
-						/*line tensor.go:105:40000*/ t25 := to4
-						/*line tensor.go:105:40000*/ _ = tiles2[t25]
-						/*line tensor.go:106:40000*/ t35 := at3
-						/*line tensor.go:105:40000*/ t43 := a[t35:]
-						/*line tensor.go:105:40000*/ tiles2[t25] = *(*[4]float32)(t43) /*line quern_gen.go:6812:1*/
-					}
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:105:40000*/ t25 := to4
+					/*line tensor.go:105:40000*/ _ = tiles2[t25]
+					/*line tensor.go:106:40000*/ t35 := at3
+					/*line tensor.go:105:40000*/ t43 := a[t35:]
+					/*line tensor.go:105:40000*/ tiles2[t25] = *(*[4]float32)(t43) /*line quern_gen.go:6566:1*/
 				}
-				/*line tensor.go:248*/ t26 := size6 / across2
-				for i4 := 0; i4 < t26; i4++ {
-					if r.Halted() {
-						/*line tensor.go:248*/ r.Halt()
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:6570:1*/
 					}
-					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
-						to5 := to3 + (rows3+i4*across2)*8
-						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
-						/*line tensor.go:106:40000*/ t27 := to5
-						/*line tensor.go:106:40000*/ _ = tiles2[t27]
-						/*line tensor.go:107:40000*/ t36 := at4
-						/*line tensor.go:106:40000*/ t44 := b[t36:]
-						/*line tensor.go:106:40000*/ tiles2[t27] = *(*[4]float32)(t44) /*line quern_gen.go:6827:1*/
-					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:106:40000*/ t27 := to5
+					/*line tensor.go:106:40000*/ _ = tiles2[t27]
+					/*line tensor.go:107:40000*/ t36 := at4
+					/*line tensor.go:106:40000*/ t44 := b[t36:]
+					/*line tensor.go:106:40000*/ tiles2[t27] = *(*[4]float32)(t44) /*line quern_gen.go:6578:1*/
 				}
-				/*line tensor.go:253*/ l4.a += size7
-				l4.b += size7
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:6581:1*/
 			}
 		}
-//line tensor.go:277:40000
+//line tensor.go:295:40000
 		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:280:40000*/ t37 := count2
-		/*line tensor.go:281:40000*/ countRow[threadX] = count2
-		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:6838:1*/
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:6588:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorTF32(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[float32], fbs [][2][4]kernel.MatrixA[float32], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][4]float32, a []float32, size11 int, columns4 int, ldb int, b []float32, size7 int) {
+func quernRow4TensorTF32(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[float32], fbs [][2][4]kernel.MatrixA[float32], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][4]float32, a []float32, t29 int, rows4 int, ldb int, b []float32, size5 int) {
 	lRow := (*[256]loading)(ls[first8:])
 	countRow := (*[256]int32)(counts[first8:])
 	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
@@ -6851,44 +6601,38 @@ func quernRow4TensorTF32(r *host.Run, ls []loading, first8 int, counts []int32, 
 		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		/*line tensor.go:283:40000*/ if step+2 < count2 {
-			/*line tensor.go:284:40000*/ l5 := l3
-			/*line tensor.go:285:40000*/ step3 := step + 2
-			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
-			/*line tensor.go:243*/ t14 := size10 / across3
-			for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
-					to7 := to6 + i5*across3*8
-					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
-					/*line tensor.go:105:40000*/ t28 := to7
-					/*line tensor.go:105:40000*/ _ = tiles2[t28]
-					/*line tensor.go:106:40000*/ t38 := at5
-					/*line tensor.go:105:40000*/ t45 := a[t38:]
-					/*line tensor.go:105:40000*/ tiles2[t28] = *(*[4]float32)(t45) /*line quern_gen.go:6867:1*/
-				}
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:105:40000*/ t28 := to7
+				/*line tensor.go:105:40000*/ _ = tiles2[t28]
+				/*line tensor.go:106:40000*/ t38 := at5
+				/*line tensor.go:105:40000*/ t45 := a[t38:]
+				/*line tensor.go:105:40000*/ tiles2[t28] = *(*[4]float32)(t45) /*line quern_gen.go:6615:1*/
 			}
-			/*line tensor.go:248*/ t29 := size11 / across3
-			for i6 := 0; i6 < t29; i6++ {
-				if r.Halted() {
-					/*line tensor.go:248*/ r.Halt()
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:6619:1*/
 				}
-				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
-					to8 := to6 + (rows4+i6*across3)*8
-					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
-					/*line tensor.go:106:40000*/ t210 := to8
-					/*line tensor.go:106:40000*/ _ = tiles2[t210]
-					/*line tensor.go:107:40000*/ t39 := at6
-					/*line tensor.go:106:40000*/ t46 := b[t39:]
-					/*line tensor.go:106:40000*/ tiles2[t210] = *(*[4]float32)(t46) /*line quern_gen.go:6882:1*/
-				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:106:40000*/ t210 := to8
+				/*line tensor.go:106:40000*/ _ = tiles2[t210]
+				/*line tensor.go:107:40000*/ t39 := at6
+				/*line tensor.go:106:40000*/ t46 := b[t39:]
+				/*line tensor.go:106:40000*/ tiles2[t210] = *(*[4]float32)(t46) /*line quern_gen.go:6627:1*/
 			}
-			/*line tensor.go:253*/ l5.a += size7
-			l5.b += size7
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:6630:1*/
 		}
-//line tensor.go:289:40000
+//line tensor.go:307:40000
 		*fa = [2][4]kernel.MatrixA[float32]{}
-//line tensor.go:290:40000
-		*fb = [2][4]kernel.MatrixA[float32]{} /*line quern_gen.go:6891:1*/
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[float32]{} /*line quern_gen.go:6635:1*/
 	}
 }
 
@@ -6903,10 +6647,10 @@ func quernRow5TensorTF32(r *host.Run, as []int, first9 int, bs []int, stage int,
 		fromA := (t15 + lane%16) * 8
 		t211 := warp % 4 * 32 * wide
 		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:294:40000*/ aRow[threadX] = a2
-		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6909:1*/
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6653:1*/
 	}
 }
 
@@ -6917,10 +6661,10 @@ func quernRow6TensorTF32(r *host.Run, as []int, first10 int, givens []*[4]float3
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a2 := aRow[threadX]
-		/*line tensor.go:295:40000*/ t53 := a2 + start4
-		/*line tensor.go:295:40000*/ _ = t47[t53]
-		/*line tensor.go:295:40000*/ given := &t47[t53]
-		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:6923:1*/
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:6667:1*/
 	}
 }
 
@@ -6938,7 +6682,7 @@ func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[float32]{word, word2, word3, word4} /*line quern_gen.go:6941:1*/
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[float32]{word, word2, word3, word4} /*line quern_gen.go:6685:1*/
 	}
 }
 
@@ -6949,11 +6693,11 @@ func quernRow8TensorTF32(r *host.Run, bs []int, first12 int, givens2 []*[4]float
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		b2 := bRow[threadX]
-		/*line tensor.go:298:40000*/ t122 := b2 + start6
-		/*line tensor.go:298:40000*/ _ = t11[t122]
-		/*line tensor.go:298:40000*/ given2 := &t11[t122]
-		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:6955:1*/
-	}
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:6700:1*/
 }
 
 //go:noinline
@@ -6970,8 +6714,8 @@ func quernRow9TensorTF32(r *host.Run, fbs [][2][4]kernel.MatrixA[float32], first
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[float32]{word5, word6, word7, word8} /*line quern_gen.go:6973:1*/
-	}
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[float32]{word5, word6, word7, word8}
+	} /*line quern_gen.go:6718:1*/
 }
 
 //go:noinline
@@ -6990,14 +6734,13 @@ func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
 		t20 := &t20Row[threadX]
-		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
-//line tensor.go:303:40000
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
 		*t18 = fa[start8][i8]
-//line tensor.go:303:40000
+//line tensor.go:321
 		*t19 = kernel.MatrixB[float32]{b3[start10], b3[start11]}
-//line tensor.go:303:40000
-		*t20 = sum[i8][j2] /*line quern_gen.go:6999:1*/
-	}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:6743:1*/
 }
 
 //go:noinline
@@ -7014,8 +6757,8 @@ func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32],
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:7017:1*/
-	}
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:6761:1*/
 }
 
 //go:noinline
@@ -7031,31 +6774,31 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first16 int, sums [][4][
 		t211 := warp % 4 * 32 * wide
 		result03 := threadX&31&3<<1 + 0
 		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:310:40000*/ t252 := x.row + t15
-		/*line tensor.go:311:40000*/ t262 := x.column + t211
-		/*line tensor.go:312:40000*/ row3 := t252
-		/*line tensor.go:313:40000*/ column3 := t262
-		/*line tensor.go:314:40000*/ switch {
-//line tensor.go:315
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
 		default:
-			/*line tensor.go:311:40000*/ if result {
-				/*line tensor.go:312:40000*/ column3 += result03
-				/*line tensor.go:313:40000*/ columns5 := x.n - column3
-				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
-						t282 := 2 * half
-						result04 := threadX&31>>2 + t282>>1<<3
-						row4 := row3 + i9*16 + result04
-						if row4 < x.m {
-							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							for j3 := 0; j3 < t30; j3++ {
-								if r.Halted() {
-									/*line tensor.go:318*/ r.Halt()
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:6796:1*/
 								}
-								/*line tensor.go:319*/ if j3*8 < columns5 {
-									pair2 := pair + j3*4
-									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
 									/*line tensor.go:112:40000*/ t212 := 2 * pair2
 									/*line tensor.go:112:40000*/ _ = c[t212]
 									/*line tensor.go:113:40000*/ t48 := 2*pair2 + 1
@@ -7063,37 +6806,37 @@ func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first16 int, sums [][4][
 									/*line tensor.go:113:40000*/ t54 := alpha * v
 									/*line tensor.go:114:40000*/ t63 := alpha * w
 									/*line tensor.go:112:40000*/ c[t212] = t54
-									/*line tensor.go:112:40000*/ c[t48] = t63 /*line quern_gen.go:7066:1*/
+									/*line tensor.go:112:40000*/ c[t48] = t63 /*line quern_gen.go:6809:1*/
 								}
 							}
 						}
 					}
 				}
-				/*line tensor.go:118:40000*/ break /*line quern_gen.go:7072:1*/
+				/*line tensor.go:118:40000*/ break /*line quern_gen.go:6815:1*/
 			}
-			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
 				for j4 := 0; j4 < t31; j4++ {
 					if r.Halted() {
-						/*line tensor.go:330*/ r.Halt()
+						/*line tensor.go:348*/ r.Halt()
 					}
-					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
-						/*line tensor.go:332:40000*/ t322 := e
-						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:335:40000*/ t342 := e
-						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
 						/*line tensor.go:110:40000*/ t16 := *x
 						/*line tensor.go:111:40000*/ t213 := row5
 						/*line tensor.go:112:40000*/ t310 := column4
 						/*line tensor.go:113:40000*/ t49 := v2
-						/*line tensor.go:110:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:7091:1*/
+						/*line tensor.go:110:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:6834:1*/
 					}
 				}
-				/*line tensor.go:336:40000*/ sum[0] = sum[1]
-				/*line tensor.go:337:40000*/ sum[1] = sum[2]
-				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:7096:1*/
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:6839:1*/
 			}
 		}
 	}
@@ -7147,30 +6890,23 @@ func quernHostTensorS8(r *host.Run) {
 	rows2 := 128
 	wide := 1
 	columns2 := wide * 128
-	threads6 := 256
-	across := threads6 / 8
-	stages := 3
+	across := 32
 	rows3 := 128
 	columns3 := wide * 128
 	size4 := int32((rows3 + columns3) * 8)
-	threads7 := 256
-	across2 := threads7 / 8
-	size5 := rows3 + across2 - 1
-	size6 := columns3 + across2 - 1
-	size7 := 8 * elements
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
 	var stage int
-	size8 := (1 + wide) * 128 * 8
+	size6 := (1 + wide) * 128 * 8
 	var kk int
 	fas := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 5, r.BlockDim.Count())
 	fbs := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
-	stages2 := 3
 	rows4 := 128
 	columns4 := wide * 128
-	size9 := int32((rows4 + columns4) * 8)
-	threads9 := 256
-	across3 := threads9 / 8
-	size10 := rows4 + across3 - 1
-	size11 := columns4 + across3 - 1
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
 	var i7 int
 	as := host.Scratch[int](r, 7, r.BlockDim.Count())
 	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
@@ -7204,143 +6940,143 @@ func quernHostTensorS8(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:192*/ t3 = max(size/size2, 1)
-		/*line tensor.go:193:40000*/ parts = t3
-		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:193:40000*/ t4 = blockX % size3
-		/*line tensor.go:194:40000*/ for threadZ := range 1 {
-			/*line tensor.go:195:40000*/ for threadY := range 1 {
-				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:198:40000*/ quernRow1TensorS8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:7215:1*/
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorS8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6951:1*/
 			}
 		}
-		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:194:40000*/ rest = blockX / size3
-		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:197:40000*/ for threadZ := range 1 {
-			/*line tensor.go:198:40000*/ for threadY := range 1 {
-				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:201:40000*/ quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:7227:1*/
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6963:1*/
 			}
 		}
-		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:121:40000*/ tiles = tiles2[:]
-		/*line tensor.go:280:40000*/ step = 0
-		/*line tensor.go:281:40000*/ for threadZ := range 1 {
-			/*line tensor.go:282:40000*/ for threadY := range 1 {
-				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:285:40000*/ quernRow3TensorS8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:7237:1*/
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorS8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:6973:1*/
 			}
 		}
-		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:289:40000*/ if r.Halted() {
-				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:7242:1*/
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:6978:1*/
 			}
-			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
-			/*line tensor.go:291:40000*/ kk = 0
-			/*line tensor.go:292:40000*/ for threadZ := range 1 {
-				/*line tensor.go:293:40000*/ for threadY := range 1 {
-					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:296:40000*/ quernRow4TensorS8(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:7250:1*/
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorS8(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:6986:1*/
 				}
 			}
-			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
-				/*line tensor.go:300:40000*/ if r.Halted() {
-					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:7255:1*/
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:6991:1*/
 				}
-				/*line tensor.go:294:40000*/ i7 = 0
-				/*line tensor.go:295:40000*/ start3 := kk * 2
-				/*line tensor.go:296:40000*/ for threadZ := range 1 {
-					/*line tensor.go:297:40000*/ for threadY := range 1 {
-						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:299:40000*/ quernRow5TensorS8(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:7262:1*/
-					}
-				}
-				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
-					/*line tensor.go:295:40000*/ t47 = tiles
-					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:297:40000*/ for threadZ := range 1 {
-						/*line tensor.go:298:40000*/ for threadY := range 1 {
-							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:301:40000*/ quernRow6TensorS8(r, as, first10, givens, start4, t47) /*line quern_gen.go:7272:1*/
-						}
-					}
-					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-					/*line tensor.go:305:40000*/ start5 := kk % 2
-					/*line tensor.go:306:40000*/ for threadZ := range 1 {
-						/*line tensor.go:307:40000*/ for threadY := range 1 {
-							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:310:40000*/ quernRow7TensorS8(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:7281:1*/
-						}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorS8(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				/*line tensor.go:297:40000*/ j = 0
-				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
-					/*line tensor.go:298:40000*/ t11 = tiles
-					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
-					/*line tensor.go:300:40000*/ for threadZ := range 1 {
-						/*line tensor.go:301:40000*/ for threadY := range 1 {
-							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:304:40000*/ quernRow8TensorS8(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:7293:1*/
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorS8(r, as, first10, givens, start4, t47)
 						}
 					}
-					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-					/*line tensor.go:308:40000*/ start7 := kk % 2
-					/*line tensor.go:309:40000*/ for threadZ := range 1 {
-						/*line tensor.go:310:40000*/ for threadY := range 1 {
-							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:313:40000*/ quernRow9TensorS8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7302:1*/
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorS8(r, fas, first11, words, words2, words3, words4, start5, i7)
 						}
 					}
 				}
-				/*line tensor.go:300:40000*/ i8 = 0
-				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
-					/*line tensor.go:302:40000*/ if r.Halted() {
-						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:7309:1*/
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorS8(r, bs, first12, givens2, start6, t11)
+						}
 					}
-					/*line tensor.go:301:40000*/ j2 = 0
-					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
-						/*line tensor.go:303:40000*/ start8 := kk % 2
-						/*line tensor.go:304:40000*/ start9 := j2 / 2
-						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
-						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
-						/*line tensor.go:307:40000*/ for threadZ := range 1 {
-							/*line tensor.go:308:40000*/ for threadY := range 1 {
-								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:311:40000*/ quernRow10TensorS8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:7321:1*/
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorS8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7038:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorS8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
 							}
 						}
-						/*line tensor.go:303:40000*/ host.MMAInt8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						/*line tensor.go:304:40000*/ for threadZ := range 1 {
-							/*line tensor.go:305:40000*/ for threadY := range 1 {
-								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:308:40000*/ quernRow11TensorS8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:7329:1*/
+						/*line tensor.go:321*/ host.MMAInt8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorS8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
 							}
 						}
 					}
 				}
+			} /*line quern_gen.go:7070:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorS8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta) /*line quern_gen.go:7076:1*/
 			}
 		}
-		/*line tensor.go:315*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first16 := (threadZ*1 + threadY) * 256
-				quernRow12TensorS8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta)
-			}
-		}
-	} /*line quern_gen.go:7343:1*/
+	}
 }
 
 //go:noinline
@@ -7349,11 +7085,11 @@ func quernRow1TensorS8(r *host.Run, rows []int, first int, columns []int, t4 int
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:194:40000*/ row2 := row
-		/*line tensor.go:195:40000*/ column2 := column
-		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7356:1*/
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7092:1*/
 	}
 }
 
@@ -7367,14 +7103,14 @@ func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows []int, col
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:120:40000
-		*x = result0 /*line quern_gen.go:7372:1*/
+		*x = result0 /*line quern_gen.go:7108:1*/
 	}
 }
 
 //go:noinline
-func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]int8, a []int8, b []int8, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]int8, a []int8, b []int8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	lRow := (*[256]loading)(ls[first4:])
 	countRow := (*[256]int32)(counts[first4:])
@@ -7387,102 +7123,96 @@ func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, ls []loading, c
 		sum := &sumRow[threadX]
 		t22 := threadX % 8
 		t12 := threadX / 8
-//line tensor.go:211:40000
+//line tensor.go:233:40000
 		var first5 int32
-		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
-		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
-		/*line tensor.go:220:40000*/ rowA := t32
-		/*line tensor.go:221:40000*/ rowB := t42
-		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:224:40000*/ if rest2 > 0 {
-			/*line tensor.go:225:40000*/ first5 = 1
-			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
-			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
-				/*line tensor.go:229:40000*/ if r.Halted() {
-					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:7406:1*/
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
 				}
-				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
-				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
 				/*line tensor.go:124:40000*/ t23 := to
 				/*line tensor.go:124:40000*/ _ = tiles2[t23]
 				/*line tensor.go:124:40000*/ t33 := tiles2[t23][:]
 				/*line tensor.go:125:40000*/ t5 := at
 				/*line tensor.go:126:40000*/ t6 := n2
-				/*line tensor.go:124:40000*/ partOf[int8](t33, a, t5, t6) /*line quern_gen.go:7415:1*/
+				/*line tensor.go:124:40000*/ partOf[int8](t33, a, t5, t6) /*line quern_gen.go:7151:1*/
 			}
-			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				/*line tensor.go:233:40000*/ if r.Halted() {
-					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:7419:1*/
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
 				}
-				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
-				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
 				/*line tensor.go:125:40000*/ t24 := to2
 				/*line tensor.go:125:40000*/ _ = tiles2[t24]
 				/*line tensor.go:125:40000*/ t34 := tiles2[t24][:]
 				/*line tensor.go:126:40000*/ t52 := at2
 				/*line tensor.go:127:40000*/ t62 := n2
-				/*line tensor.go:125:40000*/ partOf[int8](t34, b, t52, t62) /*line quern_gen.go:7428:1*/
+				/*line tensor.go:125:40000*/ partOf[int8](t34, b, t52, t62) /*line quern_gen.go:7164:1*/
 			}
 		}
-		/*line tensor.go:236:40000*/ t8 := l
-		/*line tensor.go:237:40000*/ t9 := first5
-		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:239:40000*/ l2 := t8
-		/*line tensor.go:240*/ first6 := t9
-		count := t10
-//line tensor.go:269:40000
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
 		*l3 = l2
-		/*line tensor.go:270:40000*/ first7 := first6
-		/*line tensor.go:271:40000*/ count2 := count
-		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:272:40000*/ l4 := l3
-				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
-				/*line tensor.go:243*/ t13 := size5 / across2
-				for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
-						to4 := to3 + i3*across2*8
-						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
-						/*line tensor.go:122:40000*/ t25 := to4
-						/*line tensor.go:122:40000*/ _ = tiles2[t25]
-						/*line tensor.go:123:40000*/ t35 := at3
-						/*line tensor.go:122:40000*/ t43 := a[t35:]
-						/*line tensor.go:122:40000*/ tiles2[t25] = *(*[16]int8)(t43) /*line quern_gen.go:7454:1*/
-					}
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:122:40000*/ t25 := to4
+					/*line tensor.go:122:40000*/ _ = tiles2[t25]
+					/*line tensor.go:123:40000*/ t35 := at3
+					/*line tensor.go:122:40000*/ t43 := a[t35:]
+					/*line tensor.go:122:40000*/ tiles2[t25] = *(*[16]int8)(t43) /*line quern_gen.go:7188:1*/
 				}
-				/*line tensor.go:248*/ t26 := size6 / across2
-				for i4 := 0; i4 < t26; i4++ {
-					if r.Halted() {
-						/*line tensor.go:248*/ r.Halt()
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7192:1*/
 					}
-					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
-						to5 := to3 + (rows3+i4*across2)*8
-						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
-						/*line tensor.go:123:40000*/ t27 := to5
-						/*line tensor.go:123:40000*/ _ = tiles2[t27]
-						/*line tensor.go:124:40000*/ t36 := at4
-						/*line tensor.go:123:40000*/ t44 := b[t36:]
-						/*line tensor.go:123:40000*/ tiles2[t27] = *(*[16]int8)(t44) /*line quern_gen.go:7469:1*/
-					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:123:40000*/ t27 := to5
+					/*line tensor.go:123:40000*/ _ = tiles2[t27]
+					/*line tensor.go:124:40000*/ t36 := at4
+					/*line tensor.go:123:40000*/ t44 := b[t36:]
+					/*line tensor.go:123:40000*/ tiles2[t27] = *(*[16]int8)(t44) /*line quern_gen.go:7200:1*/
 				}
-				/*line tensor.go:253*/ l4.a += size7
-				l4.b += size7
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:7203:1*/
 			}
 		}
-//line tensor.go:277:40000
+//line tensor.go:295:40000
 		*sum = [4][8]kernel.Accumulator[int32]{}
-		/*line tensor.go:280:40000*/ t37 := count2
-		/*line tensor.go:281:40000*/ countRow[threadX] = count2
-		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:7480:1*/
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:7210:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorS8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[int8], fbs [][2][4]kernel.MatrixA[int8], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][16]int8, a []int8, size11 int, columns4 int, ldb int, b []int8, size7 int) {
+func quernRow4TensorS8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[int8], fbs [][2][4]kernel.MatrixA[int8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]int8, a []int8, t29 int, rows4 int, ldb int, b []int8, size5 int) {
 	lRow := (*[256]loading)(ls[first8:])
 	countRow := (*[256]int32)(counts[first8:])
 	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
@@ -7493,44 +7223,38 @@ func quernRow4TensorS8(r *host.Run, ls []loading, first8 int, counts []int32, fa
 		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		/*line tensor.go:283:40000*/ if step+2 < count2 {
-			/*line tensor.go:284:40000*/ l5 := l3
-			/*line tensor.go:285:40000*/ step3 := step + 2
-			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
-			/*line tensor.go:243*/ t14 := size10 / across3
-			for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
-					to7 := to6 + i5*across3*8
-					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
-					/*line tensor.go:122:40000*/ t28 := to7
-					/*line tensor.go:122:40000*/ _ = tiles2[t28]
-					/*line tensor.go:123:40000*/ t38 := at5
-					/*line tensor.go:122:40000*/ t45 := a[t38:]
-					/*line tensor.go:122:40000*/ tiles2[t28] = *(*[16]int8)(t45) /*line quern_gen.go:7509:1*/
-				}
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:122:40000*/ t28 := to7
+				/*line tensor.go:122:40000*/ _ = tiles2[t28]
+				/*line tensor.go:123:40000*/ t38 := at5
+				/*line tensor.go:122:40000*/ t45 := a[t38:]
+				/*line tensor.go:122:40000*/ tiles2[t28] = *(*[16]int8)(t45) /*line quern_gen.go:7237:1*/
 			}
-			/*line tensor.go:248*/ t29 := size11 / across3
-			for i6 := 0; i6 < t29; i6++ {
-				if r.Halted() {
-					/*line tensor.go:248*/ r.Halt()
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7241:1*/
 				}
-				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
-					to8 := to6 + (rows4+i6*across3)*8
-					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
-					/*line tensor.go:123:40000*/ t210 := to8
-					/*line tensor.go:123:40000*/ _ = tiles2[t210]
-					/*line tensor.go:124:40000*/ t39 := at6
-					/*line tensor.go:123:40000*/ t46 := b[t39:]
-					/*line tensor.go:123:40000*/ tiles2[t210] = *(*[16]int8)(t46) /*line quern_gen.go:7524:1*/
-				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:123:40000*/ t210 := to8
+				/*line tensor.go:123:40000*/ _ = tiles2[t210]
+				/*line tensor.go:124:40000*/ t39 := at6
+				/*line tensor.go:123:40000*/ t46 := b[t39:]
+				/*line tensor.go:123:40000*/ tiles2[t210] = *(*[16]int8)(t46) /*line quern_gen.go:7249:1*/
 			}
-			/*line tensor.go:253*/ l5.a += size7
-			l5.b += size7
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:7252:1*/
 		}
-//line tensor.go:289:40000
+//line tensor.go:307:40000
 		*fa = [2][4]kernel.MatrixA[int8]{}
-//line tensor.go:290:40000
-		*fb = [2][4]kernel.MatrixA[int8]{} /*line quern_gen.go:7533:1*/
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[int8]{} /*line quern_gen.go:7257:1*/
 	}
 }
 
@@ -7545,10 +7269,10 @@ func quernRow5TensorS8(r *host.Run, as []int, first9 int, bs []int, stage int, s
 		fromA := (t15 + lane%16) * 8
 		t211 := warp % 4 * 32 * wide
 		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:294:40000*/ aRow[threadX] = a2
-		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:7551:1*/
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:7275:1*/
 	}
 }
 
@@ -7559,10 +7283,10 @@ func quernRow6TensorS8(r *host.Run, as []int, first10 int, givens []*[16]int8, s
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a2 := aRow[threadX]
-		/*line tensor.go:295:40000*/ t53 := a2 + start4
-		/*line tensor.go:295:40000*/ _ = t47[t53]
-		/*line tensor.go:295:40000*/ given := &t47[t53]
-		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:7565:1*/
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:7289:1*/
 	}
 }
 
@@ -7580,7 +7304,7 @@ func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first11 in
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[int8]{word, word2, word3, word4} /*line quern_gen.go:7583:1*/
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[int8]{word, word2, word3, word4} /*line quern_gen.go:7307:1*/
 	}
 }
 
@@ -7591,11 +7315,11 @@ func quernRow8TensorS8(r *host.Run, bs []int, first12 int, givens2 []*[16]int8, 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		b2 := bRow[threadX]
-		/*line tensor.go:298:40000*/ t122 := b2 + start6
-		/*line tensor.go:298:40000*/ _ = t11[t122]
-		/*line tensor.go:298:40000*/ given2 := &t11[t122]
-		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:7597:1*/
-	}
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:7322:1*/
 }
 
 //go:noinline
@@ -7612,8 +7336,8 @@ func quernRow9TensorS8(r *host.Run, fbs [][2][4]kernel.MatrixA[int8], first13 in
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[int8]{word5, word6, word7, word8} /*line quern_gen.go:7615:1*/
-	}
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[int8]{word5, word6, word7, word8}
+	} /*line quern_gen.go:7340:1*/
 }
 
 //go:noinline
@@ -7632,14 +7356,13 @@ func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
 		t20 := &t20Row[threadX]
-		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
-//line tensor.go:303:40000
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
 		*t18 = fa[start8][i8]
-//line tensor.go:303:40000
+//line tensor.go:321
 		*t19 = kernel.MatrixB[int8]{b3[start10], b3[start11]}
-//line tensor.go:303:40000
-		*t20 = sum[i8][j2] /*line quern_gen.go:7641:1*/
-	}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:7365:1*/
 }
 
 //go:noinline
@@ -7656,8 +7379,8 @@ func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:7659:1*/
-	}
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:7383:1*/
 }
 
 //go:noinline
@@ -7673,31 +7396,31 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]
 		t211 := warp % 4 * 32 * wide
 		result03 := threadX&31&3<<1 + 0
 		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:310:40000*/ t252 := x.row + t15
-		/*line tensor.go:311:40000*/ t262 := x.column + t211
-		/*line tensor.go:312:40000*/ row3 := t252
-		/*line tensor.go:313:40000*/ column3 := t262
-		/*line tensor.go:314:40000*/ switch {
-//line tensor.go:315
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
 		default:
-			/*line tensor.go:311:40000*/ if result {
-				/*line tensor.go:312:40000*/ column3 += result03
-				/*line tensor.go:313:40000*/ columns5 := x.n - column3
-				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
-						t282 := 2 * half
-						result04 := threadX&31>>2 + t282>>1<<3
-						row4 := row3 + i9*16 + result04
-						if row4 < x.m {
-							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							for j3 := 0; j3 < t30; j3++ {
-								if r.Halted() {
-									/*line tensor.go:318*/ r.Halt()
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:7418:1*/
 								}
-								/*line tensor.go:319*/ if j3*8 < columns5 {
-									pair2 := pair + j3*4
-									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
 									/*line tensor.go:127:40000*/ t212 := 2 * pair2
 									/*line tensor.go:127:40000*/ _ = c[t212]
 									/*line tensor.go:128:40000*/ t48 := 2*pair2 + 1
@@ -7705,7 +7428,7 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]
 									/*line tensor.go:128:40000*/ t54 := alpha * v
 									/*line tensor.go:129:40000*/ t63 := alpha * w
 									/*line tensor.go:127:40000*/ c[t212] = t54
-									/*line tensor.go:127:40000*/ c[t48] = t63 /*line quern_gen.go:7708:1*/
+									/*line tensor.go:127:40000*/ c[t48] = t63 /*line quern_gen.go:7431:1*/
 								}
 							}
 						}
@@ -7713,29 +7436,29 @@ func quernRow12TensorS8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]
 				}
 				/*line tensor.go:133*/ break
 			}
-			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
 				for j4 := 0; j4 < t31; j4++ {
 					if r.Halted() {
-						/*line tensor.go:330*/ r.Halt()
+						/*line tensor.go:348*/ r.Halt()
 					}
-					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
-						/*line tensor.go:332:40000*/ t322 := e
-						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:335:40000*/ t342 := e
-						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
 						/*line tensor.go:126:40000*/ t16 := *x
 						/*line tensor.go:127:40000*/ t213 := row5
 						/*line tensor.go:128:40000*/ t310 := column4
 						/*line tensor.go:129:40000*/ t49 := v2
-						/*line tensor.go:126:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:7733:1*/
+						/*line tensor.go:126:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:7456:1*/
 					}
 				}
-				/*line tensor.go:336:40000*/ sum[0] = sum[1]
-				/*line tensor.go:337:40000*/ sum[1] = sum[2]
-				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:7738:1*/
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:7461:1*/
 			}
 		}
 	}
@@ -7789,30 +7512,23 @@ func quernHostTensorU8(r *host.Run) {
 	rows2 := 128
 	wide := 1
 	columns2 := wide * 128
-	threads6 := 256
-	across := threads6 / 8
-	stages := 3
+	across := 32
 	rows3 := 128
 	columns3 := wide * 128
 	size4 := int32((rows3 + columns3) * 8)
-	threads7 := 256
-	across2 := threads7 / 8
-	size5 := rows3 + across2 - 1
-	size6 := columns3 + across2 - 1
-	size7 := 8 * elements
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
 	var stage int
-	size8 := (1 + wide) * 128 * 8
+	size6 := (1 + wide) * 128 * 8
 	var kk int
 	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
 	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
-	stages2 := 3
 	rows4 := 128
 	columns4 := wide * 128
-	size9 := int32((rows4 + columns4) * 8)
-	threads9 := 256
-	across3 := threads9 / 8
-	size10 := rows4 + across3 - 1
-	size11 := columns4 + across3 - 1
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
 	var i7 int
 	as := host.Scratch[int](r, 7, r.BlockDim.Count())
 	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
@@ -7846,143 +7562,143 @@ func quernHostTensorU8(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:192*/ t3 = max(size/size2, 1)
-		/*line tensor.go:193:40000*/ parts = t3
-		/*line tensor.go:194:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:193:40000*/ t4 = blockX % size3
-		/*line tensor.go:194:40000*/ for threadZ := range 1 {
-			/*line tensor.go:195:40000*/ for threadY := range 1 {
-				/*line tensor.go:196:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:197:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:198:40000*/ quernRow1TensorU8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:7857:1*/
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorU8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:7573:1*/
 			}
 		}
-		/*line tensor.go:201:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:194:40000*/ rest = blockX / size3
-		/*line tensor.go:195:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:195:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:196:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:197:40000*/ for threadZ := range 1 {
-			/*line tensor.go:198:40000*/ for threadY := range 1 {
-				/*line tensor.go:199:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:200:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:201:40000*/ quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:7869:1*/
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:7585:1*/
 			}
 		}
-		/*line tensor.go:204:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:136*/ tiles = tiles2[:]
-		/*line tensor.go:280:40000*/ step = 0
-		/*line tensor.go:281:40000*/ for threadZ := range 1 {
-			/*line tensor.go:282:40000*/ for threadY := range 1 {
-				/*line tensor.go:283:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:284:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:285:40000*/ quernRow3TensorU8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, stages, size4, size5, across2, rows3, size6, columns3, size7) /*line quern_gen.go:7879:1*/
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorU8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:7595:1*/
 			}
 		}
-		/*line tensor.go:288:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:289:40000*/ if r.Halted() {
-				/*line tensor.go:280:40000*/ r.Halt() /*line quern_gen.go:7884:1*/
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:7600:1*/
 			}
-			/*line tensor.go:290:40000*/ stage = int(step%3) * size8
-			/*line tensor.go:291:40000*/ kk = 0
-			/*line tensor.go:292:40000*/ for threadZ := range 1 {
-				/*line tensor.go:293:40000*/ for threadY := range 1 {
-					/*line tensor.go:294:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:295:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:296:40000*/ quernRow4TensorU8(r, ls, first8, counts, fas, fbs, step, stages2, size9, size10, across3, rows4, lda, elements, tiles2, a, size11, columns4, ldb, b, size7) /*line quern_gen.go:7892:1*/
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorU8(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:7608:1*/
 				}
 			}
-			/*line tensor.go:299:40000*/ for ; kk < 4; kk++ {
-				/*line tensor.go:300:40000*/ if r.Halted() {
-					/*line tensor.go:291:40000*/ r.Halt() /*line quern_gen.go:7897:1*/
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:7613:1*/
 				}
-				/*line tensor.go:294:40000*/ i7 = 0
-				/*line tensor.go:295:40000*/ start3 := kk * 2
-				/*line tensor.go:296:40000*/ for threadZ := range 1 {
-					/*line tensor.go:297:40000*/ for threadY := range 1 {
-						/*line tensor.go:298:40000*/ first9 := (threadZ*1 + threadY) * 256
-						/*line tensor.go:299:40000*/ quernRow5TensorU8(r, as, first9, bs, stage, start3, wide) /*line quern_gen.go:7904:1*/
-					}
-				}
-				/*line tensor.go:302:40000*/ for ; i7 < 4; i7++ {
-					/*line tensor.go:295:40000*/ t47 = tiles
-					/*line tensor.go:296:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:297:40000*/ for threadZ := range 1 {
-						/*line tensor.go:298:40000*/ for threadY := range 1 {
-							/*line tensor.go:299:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:300:40000*/ first10 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:301:40000*/ quernRow6TensorU8(r, as, first10, givens, start4, t47) /*line quern_gen.go:7914:1*/
-						}
-					}
-					/*line tensor.go:304:40000*/ host.LoadMatrix(words, words2, words3, words4, givens)
-					/*line tensor.go:305:40000*/ start5 := kk % 2
-					/*line tensor.go:306:40000*/ for threadZ := range 1 {
-						/*line tensor.go:307:40000*/ for threadY := range 1 {
-							/*line tensor.go:308:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:309:40000*/ first11 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:310:40000*/ quernRow7TensorU8(r, fas, first11, words, words2, words3, words4, start5, i7) /*line quern_gen.go:7923:1*/
-						}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorU8(r, as, first9, bs, stage, start3, wide)
 					}
 				}
-				/*line tensor.go:297:40000*/ j = 0
-				/*line tensor.go:298:40000*/ for ; j < t102; j++ {
-					/*line tensor.go:298:40000*/ t11 = tiles
-					/*line tensor.go:299:40000*/ start6 := j * 16 * 8
-					/*line tensor.go:300:40000*/ for threadZ := range 1 {
-						/*line tensor.go:301:40000*/ for threadY := range 1 {
-							/*line tensor.go:302:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:303:40000*/ first12 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:304:40000*/ quernRow8TensorU8(r, bs, first12, givens2, start6, t11) /*line quern_gen.go:7935:1*/
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorU8(r, as, first10, givens, start4, t47)
 						}
 					}
-					/*line tensor.go:307:40000*/ host.LoadMatrix(words5, words6, words7, words8, givens2)
-					/*line tensor.go:308:40000*/ start7 := kk % 2
-					/*line tensor.go:309:40000*/ for threadZ := range 1 {
-						/*line tensor.go:310:40000*/ for threadY := range 1 {
-							/*line tensor.go:311:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line tensor.go:312:40000*/ first13 := (threadZ*1 + threadY) * 256
-							/*line tensor.go:313:40000*/ quernRow9TensorU8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7944:1*/
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorU8(r, fas, first11, words, words2, words3, words4, start5, i7)
 						}
 					}
 				}
-				/*line tensor.go:300:40000*/ i8 = 0
-				/*line tensor.go:301:40000*/ for ; i8 < 4; i8++ {
-					/*line tensor.go:302:40000*/ if r.Halted() {
-						/*line tensor.go:300:40000*/ r.Halt() /*line quern_gen.go:7951:1*/
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorU8(r, bs, first12, givens2, start6, t11)
+						}
 					}
-					/*line tensor.go:301:40000*/ j2 = 0
-					/*line tensor.go:302:40000*/ for ; j2 < t17; j2++ {
-						/*line tensor.go:303:40000*/ start8 := kk % 2
-						/*line tensor.go:304:40000*/ start9 := j2 / 2
-						/*line tensor.go:305:40000*/ start10 := j2 % 2 * 2
-						/*line tensor.go:306:40000*/ start11 := j2%2*2 + 1
-						/*line tensor.go:307:40000*/ for threadZ := range 1 {
-							/*line tensor.go:308:40000*/ for threadY := range 1 {
-								/*line tensor.go:309:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:310:40000*/ first14 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:311:40000*/ quernRow10TensorU8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2) /*line quern_gen.go:7963:1*/
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorU8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7660:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorU8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
 							}
 						}
-						/*line tensor.go:303:40000*/ host.MMAUint8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						/*line tensor.go:304:40000*/ for threadZ := range 1 {
-							/*line tensor.go:305:40000*/ for threadY := range 1 {
-								/*line tensor.go:306:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								/*line tensor.go:307:40000*/ first15 := (threadZ*1 + threadY) * 256
-								/*line tensor.go:308:40000*/ quernRow11TensorU8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2) /*line quern_gen.go:7971:1*/
+						/*line tensor.go:321*/ host.MMAUint8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorU8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
 							}
 						}
 					}
 				}
+			} /*line quern_gen.go:7692:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorU8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta) /*line quern_gen.go:7698:1*/
 			}
 		}
-		/*line tensor.go:315*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first16 := (threadZ*1 + threadY) * 256
-				quernRow12TensorU8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta)
-			}
-		}
-	} /*line quern_gen.go:7985:1*/
+	}
 }
 
 //go:noinline
@@ -7991,11 +7707,11 @@ func quernRow1TensorU8(r *host.Run, rows []int, first int, columns []int, t4 int
 	columnRow := (*[256]int)(columns[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:193:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:194:40000*/ row2 := row
-		/*line tensor.go:195:40000*/ column2 := column
-		/*line tensor.go:196:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:197:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7998:1*/
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7714:1*/
 	}
 }
 
@@ -8009,14 +7725,14 @@ func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows []int, col
 		x := &xRow[threadX]
 		row2 := rowRow[threadX]
 		column2 := columnRow[threadX]
-		/*line tensor.go:196:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
 //line tensor.go:135
 		*x = result0
-	} /*line quern_gen.go:8015:1*/
+	} /*line quern_gen.go:7731:1*/
 }
 
 //go:noinline
-func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, stages int, size4 int32, size5 int, across2 int, rows3 int, size6 int, columns3 int, size7 int) {
+func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
 	xRow := (*[256]tensorTile)(xs[first4:])
 	lRow := (*[256]loading)(ls[first4:])
 	countRow := (*[256]int32)(counts[first4:])
@@ -8029,102 +7745,96 @@ func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, ls []loading, c
 		sum := &sumRow[threadX]
 		t22 := threadX % 8
 		t12 := threadX / 8
-//line tensor.go:211:40000
+//line tensor.go:233:40000
 		var first5 int32
-		/*line tensor.go:215:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:216:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:217:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:218:40000*/ t32 := min(x.row+t12, x.m-1)
-		/*line tensor.go:219:40000*/ t42 := min(x.column+t12, x.n-1)
-		/*line tensor.go:220:40000*/ rowA := t32
-		/*line tensor.go:221:40000*/ rowB := t42
-		/*line tensor.go:222:40000*/ result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:219:40000*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:224:40000*/ if rest2 > 0 {
-			/*line tensor.go:225:40000*/ first5 = 1
-			/*line tensor.go:226:40000*/ n2 := rest2 - t22*elements
-			/*line tensor.go:228:40000*/ for i := 0; t12+i < rows2; i += across {
-				/*line tensor.go:229:40000*/ if r.Halted() {
-					/*line tensor.go:228:40000*/ r.Halt() /*line quern_gen.go:8048:1*/
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
 				}
-				/*line tensor.go:229:40000*/ to := int(l.place) + i*8
-				/*line tensor.go:230:40000*/ at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
 				/*line tensor.go:139:40000*/ t23 := to
 				/*line tensor.go:139:40000*/ _ = tiles2[t23]
 				/*line tensor.go:139:40000*/ t33 := tiles2[t23][:]
 				/*line tensor.go:140:40000*/ t5 := at
 				/*line tensor.go:141:40000*/ t6 := n2
-				/*line tensor.go:139:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:8057:1*/
+				/*line tensor.go:139:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:7773:1*/
 			}
-			/*line tensor.go:232:40000*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				/*line tensor.go:233:40000*/ if r.Halted() {
-					/*line tensor.go:232:40000*/ r.Halt() /*line quern_gen.go:8061:1*/
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
 				}
-				/*line tensor.go:233:40000*/ to2 := int(l.place) + (rows2+i2)*8
-				/*line tensor.go:234:40000*/ at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
 				/*line tensor.go:140:40000*/ t24 := to2
 				/*line tensor.go:140:40000*/ _ = tiles2[t24]
 				/*line tensor.go:140:40000*/ t34 := tiles2[t24][:]
 				/*line tensor.go:141:40000*/ t52 := at2
 				/*line tensor.go:142:40000*/ t62 := n2
-				/*line tensor.go:140:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:8070:1*/
+				/*line tensor.go:140:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:7786:1*/
 			}
 		}
-		/*line tensor.go:236:40000*/ t8 := l
-		/*line tensor.go:237:40000*/ t9 := first5
-		/*line tensor.go:238:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:239:40000*/ l2 := t8
-		/*line tensor.go:240*/ first6 := t9
-		count := t10
-//line tensor.go:269:40000
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
 		*l3 = l2
-		/*line tensor.go:270:40000*/ first7 := first6
-		/*line tensor.go:271:40000*/ count2 := count
-		/*line tensor.go:270:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:271:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:272:40000*/ l4 := l3
-				/*line tensor.go:241*/ to3 := int(step2%int32(stages)*size4 + l4.place)
-				/*line tensor.go:243*/ t13 := size5 / across2
-				for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:244*/ if i3*across2+across2 <= rows3 || int(l4.line)+i3*across2 < rows3 {
-						to4 := to3 + i3*across2*8
-						at3 := l4.a + int(min(int32(i3*across2), l4.lastA))*lda*elements
-						/*line tensor.go:137*/ t25 := to4
-						/*line tensor.go:137*/ _ = tiles2[t25]
-						/*line tensor.go:138:40000*/ t35 := at3
-						/*line tensor.go:137*/ t43 := a[t35:]
-						/*line tensor.go:137*/ tiles2[t25] = *(*[16]uint8)(t43) /*line quern_gen.go:8096:1*/
-					}
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:137*/ t25 := to4
+					/*line tensor.go:137*/ _ = tiles2[t25]
+					/*line tensor.go:138:40000*/ t35 := at3
+					/*line tensor.go:137*/ t43 := a[t35:]
+					/*line tensor.go:137*/ tiles2[t25] = *(*[16]uint8)(t43) /*line quern_gen.go:7810:1*/
 				}
-				/*line tensor.go:248*/ t26 := size6 / across2
-				for i4 := 0; i4 < t26; i4++ {
-					if r.Halted() {
-						/*line tensor.go:248*/ r.Halt()
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7814:1*/
 					}
-					/*line tensor.go:249*/ if i4*across2+across2 <= columns3 || int(l4.line)+i4*across2 < columns3 {
-						to5 := to3 + (rows3+i4*across2)*8
-						at4 := l4.b + int(min(int32(i4*across2), l4.lastB))*ldb*elements
-						/*line tensor.go:138:40000*/ t27 := to5
-						/*line tensor.go:138:40000*/ _ = tiles2[t27]
-						/*line tensor.go:139:40000*/ t36 := at4
-						/*line tensor.go:138:40000*/ t44 := b[t36:]
-						/*line tensor.go:138:40000*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:8111:1*/
-					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:138:40000*/ t27 := to5
+					/*line tensor.go:138:40000*/ _ = tiles2[t27]
+					/*line tensor.go:139:40000*/ t36 := at4
+					/*line tensor.go:138:40000*/ t44 := b[t36:]
+					/*line tensor.go:138:40000*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:7822:1*/
 				}
-				/*line tensor.go:253*/ l4.a += size7
-				l4.b += size7
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:7825:1*/
 			}
 		}
-//line tensor.go:277:40000
+//line tensor.go:295:40000
 		*sum = [4][8]kernel.Accumulator[int32]{}
-		/*line tensor.go:280:40000*/ t37 := count2
-		/*line tensor.go:281:40000*/ countRow[threadX] = count2
-		/*line tensor.go:282:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:8122:1*/
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:7832:1*/
 	}
 }
 
 //go:noinline
-func quernRow4TensorU8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, stages2 int, size9 int32, size10 int, across3 int, rows4 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, size11 int, columns4 int, ldb int, b []uint8, size7 int) {
+func quernRow4TensorU8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
 	lRow := (*[256]loading)(ls[first8:])
 	countRow := (*[256]int32)(counts[first8:])
 	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
@@ -8135,44 +7845,38 @@ func quernRow4TensorU8(r *host.Run, ls []loading, first8 int, counts []int32, fa
 		count2 := countRow[threadX]
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
-		/*line tensor.go:283:40000*/ if step+2 < count2 {
-			/*line tensor.go:284:40000*/ l5 := l3
-			/*line tensor.go:285:40000*/ step3 := step + 2
-			/*line tensor.go:241*/ to6 := int(step3%int32(stages2)*size9 + l5.place)
-			/*line tensor.go:243*/ t14 := size10 / across3
-			for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:244*/ if i5*across3+across3 <= rows4 || int(l5.line)+i5*across3 < rows4 {
-					to7 := to6 + i5*across3*8
-					at5 := l5.a + int(min(int32(i5*across3), l5.lastA))*lda*elements
-					/*line tensor.go:137*/ t28 := to7
-					/*line tensor.go:137*/ _ = tiles2[t28]
-					/*line tensor.go:138:40000*/ t38 := at5
-					/*line tensor.go:137*/ t45 := a[t38:]
-					/*line tensor.go:137*/ tiles2[t28] = *(*[16]uint8)(t45) /*line quern_gen.go:8151:1*/
-				}
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:137*/ t28 := to7
+				/*line tensor.go:137*/ _ = tiles2[t28]
+				/*line tensor.go:138:40000*/ t38 := at5
+				/*line tensor.go:137*/ t45 := a[t38:]
+				/*line tensor.go:137*/ tiles2[t28] = *(*[16]uint8)(t45) /*line quern_gen.go:7859:1*/
 			}
-			/*line tensor.go:248*/ t29 := size11 / across3
-			for i6 := 0; i6 < t29; i6++ {
-				if r.Halted() {
-					/*line tensor.go:248*/ r.Halt()
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7863:1*/
 				}
-				/*line tensor.go:249*/ if i6*across3+across3 <= columns4 || int(l5.line)+i6*across3 < columns4 {
-					to8 := to6 + (rows4+i6*across3)*8
-					at6 := l5.b + int(min(int32(i6*across3), l5.lastB))*ldb*elements
-					/*line tensor.go:138:40000*/ t210 := to8
-					/*line tensor.go:138:40000*/ _ = tiles2[t210]
-					/*line tensor.go:139:40000*/ t39 := at6
-					/*line tensor.go:138:40000*/ t46 := b[t39:]
-					/*line tensor.go:138:40000*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:8166:1*/
-				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:138:40000*/ t210 := to8
+				/*line tensor.go:138:40000*/ _ = tiles2[t210]
+				/*line tensor.go:139:40000*/ t39 := at6
+				/*line tensor.go:138:40000*/ t46 := b[t39:]
+				/*line tensor.go:138:40000*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:7871:1*/
 			}
-			/*line tensor.go:253*/ l5.a += size7
-			l5.b += size7
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:7874:1*/
 		}
-//line tensor.go:289:40000
+//line tensor.go:307:40000
 		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:290:40000
-		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:8175:1*/
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:7879:1*/
 	}
 }
 
@@ -8187,10 +7891,10 @@ func quernRow5TensorU8(r *host.Run, as []int, first9 int, bs []int, stage int, s
 		fromA := (t15 + lane%16) * 8
 		t211 := warp % 4 * 32 * wide
 		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:292:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:293:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:294:40000*/ aRow[threadX] = a2
-		/*line tensor.go:295:40000*/ bRow[threadX] = b2 /*line quern_gen.go:8193:1*/
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:7897:1*/
 	}
 }
 
@@ -8201,10 +7905,10 @@ func quernRow6TensorU8(r *host.Run, as []int, first10 int, givens []*[16]uint8, 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a2 := aRow[threadX]
-		/*line tensor.go:295:40000*/ t53 := a2 + start4
-		/*line tensor.go:295:40000*/ _ = t47[t53]
-		/*line tensor.go:295:40000*/ given := &t47[t53]
-		/*line tensor.go:296:40000*/ givenRow[threadX] = given /*line quern_gen.go:8207:1*/
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:7911:1*/
 	}
 }
 
@@ -8222,7 +7926,7 @@ func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 i
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		/*line tensor.go:295:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:8225:1*/
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:7929:1*/
 	}
 }
 
@@ -8233,11 +7937,11 @@ func quernRow8TensorU8(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		b2 := bRow[threadX]
-		/*line tensor.go:298:40000*/ t122 := b2 + start6
-		/*line tensor.go:298:40000*/ _ = t11[t122]
-		/*line tensor.go:298:40000*/ given2 := &t11[t122]
-		/*line tensor.go:299:40000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8239:1*/
-	}
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:7944:1*/
 }
 
 //go:noinline
@@ -8254,8 +7958,8 @@ func quernRow9TensorU8(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 i
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-		/*line tensor.go:298:40000*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8} /*line quern_gen.go:8257:1*/
-	}
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
+	} /*line quern_gen.go:7962:1*/
 }
 
 //go:noinline
@@ -8274,14 +7978,13 @@ func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
 		t20 := &t20Row[threadX]
-		/*line tensor.go:302:40000*/ b3 := fb[start8][start9]
-//line tensor.go:303:40000
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
 		*t18 = fa[start8][i8]
-//line tensor.go:303:40000
+//line tensor.go:321
 		*t19 = kernel.MatrixB[uint8]{b3[start10], b3[start11]}
-//line tensor.go:303:40000
-		*t20 = sum[i8][j2] /*line quern_gen.go:8283:1*/
-	}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:7987:1*/
 }
 
 //go:noinline
@@ -8298,8 +8001,8 @@ func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-		/*line tensor.go:303:40000*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:8301:1*/
-	}
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:8005:1*/
 }
 
 //go:noinline
@@ -8315,31 +8018,31 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]
 		t211 := warp % 4 * 32 * wide
 		result03 := threadX&31&3<<1 + 0
 		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:310:40000*/ t252 := x.row + t15
-		/*line tensor.go:311:40000*/ t262 := x.column + t211
-		/*line tensor.go:312:40000*/ row3 := t252
-		/*line tensor.go:313:40000*/ column3 := t262
-		/*line tensor.go:314:40000*/ switch {
-//line tensor.go:315
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
 		default:
-			/*line tensor.go:311:40000*/ if result {
-				/*line tensor.go:312:40000*/ column3 += result03
-				/*line tensor.go:313:40000*/ columns5 := x.n - column3
-				/*line tensor.go:314:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:315*/ for half := 0; half < 2; half++ {
-						t282 := 2 * half
-						result04 := threadX&31>>2 + t282>>1<<3
-						row4 := row3 + i9*16 + result04
-						if row4 < x.m {
-							/*line tensor.go:317*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							for j3 := 0; j3 < t30; j3++ {
-								if r.Halted() {
-									/*line tensor.go:318*/ r.Halt()
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:8040:1*/
 								}
-								/*line tensor.go:319*/ if j3*8 < columns5 {
-									pair2 := pair + j3*4
-									/*line tensor.go:320*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:320*/ w := sum[i9][j3][2*half+1]
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
 									/*line tensor.go:142:40000*/ t212 := 2 * pair2
 									/*line tensor.go:142:40000*/ _ = c[t212]
 									/*line tensor.go:143:40000*/ t48 := 2*pair2 + 1
@@ -8347,37 +8050,2545 @@ func quernRow12TensorU8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]
 									/*line tensor.go:143:40000*/ t54 := alpha * v
 									/*line tensor.go:144:40000*/ t63 := alpha * w
 									/*line tensor.go:142:40000*/ c[t212] = t54
-									/*line tensor.go:142:40000*/ c[t48] = t63 /*line quern_gen.go:8350:1*/
+									/*line tensor.go:142:40000*/ c[t48] = t63 /*line quern_gen.go:8053:1*/
 								}
 							}
 						}
 					}
 				}
-				/*line tensor.go:148:40000*/ break /*line quern_gen.go:8356:1*/
+				/*line tensor.go:148:40000*/ break /*line quern_gen.go:8059:1*/
 			}
-			/*line tensor.go:329*/ for i10 := 0; i10 < 4; i10++ {
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
 				for j4 := 0; j4 < t31; j4++ {
 					if r.Halted() {
-						/*line tensor.go:330*/ r.Halt()
+						/*line tensor.go:348*/ r.Halt()
 					}
-					/*line tensor.go:331*/ for e := 0; e < 4; e++ {
-						/*line tensor.go:332:40000*/ t322 := e
-						/*line tensor.go:333:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:334:40000*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:335:40000*/ t342 := e
-						/*line tensor.go:336:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:337:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:332:40000*/ v2 := sum[0][j4][e]
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
 						/*line tensor.go:141:40000*/ t16 := *x
 						/*line tensor.go:142:40000*/ t213 := row5
 						/*line tensor.go:143:40000*/ t310 := column4
 						/*line tensor.go:144:40000*/ t49 := v2
-						/*line tensor.go:141:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:8375:1*/
+						/*line tensor.go:141:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:8078:1*/
 					}
 				}
-				/*line tensor.go:336:40000*/ sum[0] = sum[1]
-				/*line tensor.go:337:40000*/ sum[1] = sum[2]
-				/*line tensor.go:338:40000*/ sum[2] = sum[3] /*line quern_gen.go:8380:1*/
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:8083:1*/
+			}
+		}
+	}
+}
+
+func quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
+	host.Plain(r, func(t kernel.Thread) {
+		tensorFloat8[kernel.Float8E4M3, kernel.Float8E4M3](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
+	})
+}
+
+func quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run) {
+	m := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	lda := host.Value[int](r, 4)
+	ldb := host.Value[int](r, 5)
+	ldc := host.Value[int](r, 6)
+	stepA := host.Value[int](r, 7)
+	stepB := host.Value[int](r, 8)
+	stepC := host.Value[int](r, 9)
+	alpha := host.Value[float32](r, 10)
+	beta := host.Value[float32](r, 11)
+	a := host.Slice[uint8](r, 12)
+	b := host.Slice[uint8](r, 13)
+	c := host.Slice[float32](r, 14)
+	post := host.Value[int](r, 15)
+	ldr := host.Value[int](r, 16)
+	stepR := host.Value[int](r, 17)
+	bias := host.Slice[float32](r, 18)
+	residual := host.Slice[float32](r, 19)
+	var t3 int
+	size := k + part*16 - 1
+	size2 := part * 16
+	var parts int
+	var t4 int
+	t1 := (m + 128 - 1) / 128
+	t2 := (n + 128 - 1) / 128
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
+	var rest int
+	var first2 int
+	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
+	var tiles [][16]uint8
+	tiles2 := host.Shared[[6144][16]uint8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	elements := 16
+	depth := 8 * elements
+	rows2 := 128
+	wide := 1
+	columns2 := wide * 128
+	across := 32
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
+	var stage int
+	size6 := (1 + wide) * 128 * 8
+	var kk int
+	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
+	rows4 := 128
+	columns4 := wide * 128
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]uint8
+	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
+	var j int
+	t102 := 2 * wide
+	var t11 [][16]uint8
+	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
+	var j2 int
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E4M3]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E4M3]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
+	t31 := 4 * wide
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:8200:1*/
+			}
+		}
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:8212:1*/
+			}
+		}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:156*/ tiles = tiles2[:]
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:8222:1*/
+			}
+		}
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:8227:1*/
+			}
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:8235:1*/
+				}
+			}
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:8240:1*/
+				}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, as, first9, bs, stage, start3, wide)
+					}
+				}
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, fas, first11, words, words2, words3, words4, start5, i7)
+						}
+					}
+				}
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, bs, first12, givens2, start6, t11)
+						}
+					}
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:8287:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+							}
+						}
+						/*line tensor.go:321*/ host.MMAE4M3(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+							}
+						}
+					}
+				}
+			} /*line quern_gen.go:8319:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:8325:1*/
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
+	rowRow := (*[256]int)(rows[first:])
+	columnRow := (*[256]int)(columns[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:8341:1*/
+	}
+}
+
+//go:noinline
+func quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
+	xRow := (*[256]tensorTile)(xs[first3:])
+	rowRow := (*[256]int)(rows[first3:])
+	columnRow := (*[256]int)(columns[first3:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		row2 := rowRow[threadX]
+		column2 := columnRow[threadX]
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:155
+		*x = result0
+	} /*line quern_gen.go:8358:1*/
+}
+
+//go:noinline
+func quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
+	xRow := (*[256]tensorTile)(xs[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		l3 := &lRow[threadX]
+		sum := &sumRow[threadX]
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:233:40000
+		var first5 int32
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
+				}
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:159:40000*/ t23 := to
+				/*line tensor.go:159:40000*/ _ = tiles2[t23]
+				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:160:40000*/ t5 := at
+				/*line tensor.go:161:40000*/ t6 := n2
+				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:8400:1*/
+			}
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
+				}
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:160:40000*/ t24 := to2
+				/*line tensor.go:160:40000*/ _ = tiles2[t24]
+				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:161:40000*/ t52 := at2
+				/*line tensor.go:162:40000*/ t62 := n2
+				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:8413:1*/
+			}
+		}
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
+		*l3 = l2
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:157*/ t25 := to4
+					/*line tensor.go:157*/ _ = tiles2[t25]
+					t35 := at3
+					/*line tensor.go:157*/ t43 := a[t35:]
+					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
+				}
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:8441:1*/
+					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:158*/ t27 := to5
+					/*line tensor.go:158*/ _ = tiles2[t27]
+					/*line tensor.go:159:40000*/ t36 := at4
+					/*line tensor.go:158*/ t44 := b[t36:]
+					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:8449:1*/
+				}
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:8452:1*/
+			}
+		}
+//line tensor.go:295:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:8459:1*/
+	}
+}
+
+//go:noinline
+func quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:157*/ t28 := to7
+				/*line tensor.go:157*/ _ = tiles2[t28]
+				t38 := at5
+				/*line tensor.go:157*/ t45 := a[t38:]
+				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
+			}
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:8490:1*/
+				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:158*/ t210 := to8
+				/*line tensor.go:158*/ _ = tiles2[t210]
+				/*line tensor.go:159:40000*/ t39 := at6
+				/*line tensor.go:158*/ t46 := b[t39:]
+				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:8498:1*/
+			}
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:8501:1*/
+		}
+//line tensor.go:307:40000
+		*fa = [2][4]kernel.MatrixA[uint8]{}
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:8506:1*/
+	}
+}
+
+//go:noinline
+func quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:8524:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]uint8)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:8538:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:8556:1*/
+	}
+}
+
+//go:noinline
+func quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		b2 := bRow[threadX]
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:8571:1*/
+}
+
+//go:noinline
+func quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
+	} /*line quern_gen.go:8589:1*/
+}
+
+//go:noinline
+func quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E4M3], t19s []kernel.MatrixB[kernel.Float8E4M3], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float8E4M3])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float8E4M3])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
+		*t18 = kernel.MatrixA[kernel.Float8E4M3](fa[start8][i8])
+//line tensor.go:321
+		*t19 = kernel.MatrixB[kernel.Float8E4M3]{b3[start10], b3[start11]}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:8614:1*/
+}
+
+//go:noinline
+func quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:8632:1*/
+}
+
+//go:noinline
+func quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		sum := &sumRow[threadX]
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
+		default:
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:8667:1*/
+								}
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:164:40000*/ t212 := 2 * pair2
+									/*line tensor.go:164:40000*/ _ = c[t212]
+									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:164:40000*/ _ = c[t48]
+									/*line tensor.go:165:40000*/ t54 := alpha * v
+									/*line tensor.go:166:40000*/ t63 := alpha * w
+									/*line tensor.go:164:40000*/ c[t212] = t54
+									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:8680:1*/
+								}
+							}
+						}
+					}
+				}
+				/*line tensor.go:170:40000*/ break /*line quern_gen.go:8686:1*/
+			}
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:348*/ r.Halt()
+					}
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
+						/*line tensor.go:162:40000*/ t16 := *x
+						/*line tensor.go:163:40000*/ t213 := row5
+						/*line tensor.go:164:40000*/ t310 := column4
+						/*line tensor.go:165:40000*/ t49 := v2
+						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:8705:1*/
+					}
+				}
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:8710:1*/
+			}
+		}
+	}
+}
+
+func quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
+	host.Plain(r, func(t kernel.Thread) {
+		tensorFloat8[kernel.Float8E4M3, kernel.Float8E5M2](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
+	})
+}
+
+func quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run) {
+	m := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	lda := host.Value[int](r, 4)
+	ldb := host.Value[int](r, 5)
+	ldc := host.Value[int](r, 6)
+	stepA := host.Value[int](r, 7)
+	stepB := host.Value[int](r, 8)
+	stepC := host.Value[int](r, 9)
+	alpha := host.Value[float32](r, 10)
+	beta := host.Value[float32](r, 11)
+	a := host.Slice[uint8](r, 12)
+	b := host.Slice[uint8](r, 13)
+	c := host.Slice[float32](r, 14)
+	post := host.Value[int](r, 15)
+	ldr := host.Value[int](r, 16)
+	stepR := host.Value[int](r, 17)
+	bias := host.Slice[float32](r, 18)
+	residual := host.Slice[float32](r, 19)
+	var t3 int
+	size := k + part*16 - 1
+	size2 := part * 16
+	var parts int
+	var t4 int
+	t1 := (m + 128 - 1) / 128
+	t2 := (n + 128 - 1) / 128
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
+	var rest int
+	var first2 int
+	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
+	var tiles [][16]uint8
+	tiles2 := host.Shared[[6144][16]uint8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	elements := 16
+	depth := 8 * elements
+	rows2 := 128
+	wide := 1
+	columns2 := wide * 128
+	across := 32
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
+	var stage int
+	size6 := (1 + wide) * 128 * 8
+	var kk int
+	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
+	rows4 := 128
+	columns4 := wide * 128
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]uint8
+	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
+	var j int
+	t102 := 2 * wide
+	var t11 [][16]uint8
+	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
+	var j2 int
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E4M3]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E5M2]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
+	t31 := 4 * wide
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:8827:1*/
+			}
+		}
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:8839:1*/
+			}
+		}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:156*/ tiles = tiles2[:]
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:8849:1*/
+			}
+		}
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:8854:1*/
+			}
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:8862:1*/
+				}
+			}
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:8867:1*/
+				}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, as, first9, bs, stage, start3, wide)
+					}
+				}
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, fas, first11, words, words2, words3, words4, start5, i7)
+						}
+					}
+				}
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, bs, first12, givens2, start6, t11)
+						}
+					}
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:8914:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+							}
+						}
+						/*line tensor.go:321*/ host.MMAE4M3E5M2(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+							}
+						}
+					}
+				}
+			} /*line quern_gen.go:8946:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:8952:1*/
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
+	rowRow := (*[256]int)(rows[first:])
+	columnRow := (*[256]int)(columns[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:8968:1*/
+	}
+}
+
+//go:noinline
+func quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
+	xRow := (*[256]tensorTile)(xs[first3:])
+	rowRow := (*[256]int)(rows[first3:])
+	columnRow := (*[256]int)(columns[first3:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		row2 := rowRow[threadX]
+		column2 := columnRow[threadX]
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:155
+		*x = result0
+	} /*line quern_gen.go:8985:1*/
+}
+
+//go:noinline
+func quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
+	xRow := (*[256]tensorTile)(xs[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		l3 := &lRow[threadX]
+		sum := &sumRow[threadX]
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:233:40000
+		var first5 int32
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
+				}
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:159:40000*/ t23 := to
+				/*line tensor.go:159:40000*/ _ = tiles2[t23]
+				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:160:40000*/ t5 := at
+				/*line tensor.go:161:40000*/ t6 := n2
+				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:9027:1*/
+			}
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
+				}
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:160:40000*/ t24 := to2
+				/*line tensor.go:160:40000*/ _ = tiles2[t24]
+				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:161:40000*/ t52 := at2
+				/*line tensor.go:162:40000*/ t62 := n2
+				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:9040:1*/
+			}
+		}
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
+		*l3 = l2
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:157*/ t25 := to4
+					/*line tensor.go:157*/ _ = tiles2[t25]
+					t35 := at3
+					/*line tensor.go:157*/ t43 := a[t35:]
+					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
+				}
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9068:1*/
+					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:158*/ t27 := to5
+					/*line tensor.go:158*/ _ = tiles2[t27]
+					/*line tensor.go:159:40000*/ t36 := at4
+					/*line tensor.go:158*/ t44 := b[t36:]
+					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:9076:1*/
+				}
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:9079:1*/
+			}
+		}
+//line tensor.go:295:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:9086:1*/
+	}
+}
+
+//go:noinline
+func quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:157*/ t28 := to7
+				/*line tensor.go:157*/ _ = tiles2[t28]
+				t38 := at5
+				/*line tensor.go:157*/ t45 := a[t38:]
+				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
+			}
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9117:1*/
+				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:158*/ t210 := to8
+				/*line tensor.go:158*/ _ = tiles2[t210]
+				/*line tensor.go:159:40000*/ t39 := at6
+				/*line tensor.go:158*/ t46 := b[t39:]
+				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:9125:1*/
+			}
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:9128:1*/
+		}
+//line tensor.go:307:40000
+		*fa = [2][4]kernel.MatrixA[uint8]{}
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:9133:1*/
+	}
+}
+
+//go:noinline
+func quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:9151:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]uint8)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:9165:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:9183:1*/
+	}
+}
+
+//go:noinline
+func quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		b2 := bRow[threadX]
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:9198:1*/
+}
+
+//go:noinline
+func quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
+	} /*line quern_gen.go:9216:1*/
+}
+
+//go:noinline
+func quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E4M3], t19s []kernel.MatrixB[kernel.Float8E5M2], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float8E4M3])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float8E5M2])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
+		*t18 = kernel.MatrixA[kernel.Float8E4M3](fa[start8][i8])
+//line tensor.go:321
+		*t19 = kernel.MatrixB[kernel.Float8E5M2]{b3[start10], b3[start11]}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:9241:1*/
+}
+
+//go:noinline
+func quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:9259:1*/
+}
+
+//go:noinline
+func quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		sum := &sumRow[threadX]
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
+		default:
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:9294:1*/
+								}
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:164:40000*/ t212 := 2 * pair2
+									/*line tensor.go:164:40000*/ _ = c[t212]
+									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:164:40000*/ _ = c[t48]
+									/*line tensor.go:165:40000*/ t54 := alpha * v
+									/*line tensor.go:166:40000*/ t63 := alpha * w
+									/*line tensor.go:164:40000*/ c[t212] = t54
+									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:9307:1*/
+								}
+							}
+						}
+					}
+				}
+				/*line tensor.go:170:40000*/ break /*line quern_gen.go:9313:1*/
+			}
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:348*/ r.Halt()
+					}
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
+						/*line tensor.go:162:40000*/ t16 := *x
+						/*line tensor.go:163:40000*/ t213 := row5
+						/*line tensor.go:164:40000*/ t310 := column4
+						/*line tensor.go:165:40000*/ t49 := v2
+						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:9332:1*/
+					}
+				}
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:9337:1*/
+			}
+		}
+	}
+}
+
+func quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
+	host.Plain(r, func(t kernel.Thread) {
+		tensorFloat8[kernel.Float8E5M2, kernel.Float8E4M3](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
+	})
+}
+
+func quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run) {
+	m := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	lda := host.Value[int](r, 4)
+	ldb := host.Value[int](r, 5)
+	ldc := host.Value[int](r, 6)
+	stepA := host.Value[int](r, 7)
+	stepB := host.Value[int](r, 8)
+	stepC := host.Value[int](r, 9)
+	alpha := host.Value[float32](r, 10)
+	beta := host.Value[float32](r, 11)
+	a := host.Slice[uint8](r, 12)
+	b := host.Slice[uint8](r, 13)
+	c := host.Slice[float32](r, 14)
+	post := host.Value[int](r, 15)
+	ldr := host.Value[int](r, 16)
+	stepR := host.Value[int](r, 17)
+	bias := host.Slice[float32](r, 18)
+	residual := host.Slice[float32](r, 19)
+	var t3 int
+	size := k + part*16 - 1
+	size2 := part * 16
+	var parts int
+	var t4 int
+	t1 := (m + 128 - 1) / 128
+	t2 := (n + 128 - 1) / 128
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
+	var rest int
+	var first2 int
+	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
+	var tiles [][16]uint8
+	tiles2 := host.Shared[[6144][16]uint8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	elements := 16
+	depth := 8 * elements
+	rows2 := 128
+	wide := 1
+	columns2 := wide * 128
+	across := 32
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
+	var stage int
+	size6 := (1 + wide) * 128 * 8
+	var kk int
+	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
+	rows4 := 128
+	columns4 := wide * 128
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]uint8
+	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
+	var j int
+	t102 := 2 * wide
+	var t11 [][16]uint8
+	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
+	var j2 int
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E5M2]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E4M3]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
+	t31 := 4 * wide
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:9454:1*/
+			}
+		}
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:9466:1*/
+			}
+		}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:156*/ tiles = tiles2[:]
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:9476:1*/
+			}
+		}
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:9481:1*/
+			}
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:9489:1*/
+				}
+			}
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:9494:1*/
+				}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, as, first9, bs, stage, start3, wide)
+					}
+				}
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, fas, first11, words, words2, words3, words4, start5, i7)
+						}
+					}
+				}
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, bs, first12, givens2, start6, t11)
+						}
+					}
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:9541:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+							}
+						}
+						/*line tensor.go:321*/ host.MMAE5M2E4M3(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+							}
+						}
+					}
+				}
+			} /*line quern_gen.go:9573:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:9579:1*/
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
+	rowRow := (*[256]int)(rows[first:])
+	columnRow := (*[256]int)(columns[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:9595:1*/
+	}
+}
+
+//go:noinline
+func quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
+	xRow := (*[256]tensorTile)(xs[first3:])
+	rowRow := (*[256]int)(rows[first3:])
+	columnRow := (*[256]int)(columns[first3:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		row2 := rowRow[threadX]
+		column2 := columnRow[threadX]
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:155
+		*x = result0
+	} /*line quern_gen.go:9612:1*/
+}
+
+//go:noinline
+func quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
+	xRow := (*[256]tensorTile)(xs[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		l3 := &lRow[threadX]
+		sum := &sumRow[threadX]
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:233:40000
+		var first5 int32
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
+				}
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:159:40000*/ t23 := to
+				/*line tensor.go:159:40000*/ _ = tiles2[t23]
+				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:160:40000*/ t5 := at
+				/*line tensor.go:161:40000*/ t6 := n2
+				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:9654:1*/
+			}
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
+				}
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:160:40000*/ t24 := to2
+				/*line tensor.go:160:40000*/ _ = tiles2[t24]
+				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:161:40000*/ t52 := at2
+				/*line tensor.go:162:40000*/ t62 := n2
+				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:9667:1*/
+			}
+		}
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
+		*l3 = l2
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:157*/ t25 := to4
+					/*line tensor.go:157*/ _ = tiles2[t25]
+					t35 := at3
+					/*line tensor.go:157*/ t43 := a[t35:]
+					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
+				}
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9695:1*/
+					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:158*/ t27 := to5
+					/*line tensor.go:158*/ _ = tiles2[t27]
+					/*line tensor.go:159:40000*/ t36 := at4
+					/*line tensor.go:158*/ t44 := b[t36:]
+					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:9703:1*/
+				}
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:9706:1*/
+			}
+		}
+//line tensor.go:295:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:9713:1*/
+	}
+}
+
+//go:noinline
+func quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:157*/ t28 := to7
+				/*line tensor.go:157*/ _ = tiles2[t28]
+				t38 := at5
+				/*line tensor.go:157*/ t45 := a[t38:]
+				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
+			}
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9744:1*/
+				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:158*/ t210 := to8
+				/*line tensor.go:158*/ _ = tiles2[t210]
+				/*line tensor.go:159:40000*/ t39 := at6
+				/*line tensor.go:158*/ t46 := b[t39:]
+				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:9752:1*/
+			}
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:9755:1*/
+		}
+//line tensor.go:307:40000
+		*fa = [2][4]kernel.MatrixA[uint8]{}
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:9760:1*/
+	}
+}
+
+//go:noinline
+func quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:9778:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]uint8)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:9792:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:9810:1*/
+	}
+}
+
+//go:noinline
+func quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		b2 := bRow[threadX]
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:9825:1*/
+}
+
+//go:noinline
+func quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
+	} /*line quern_gen.go:9843:1*/
+}
+
+//go:noinline
+func quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E5M2], t19s []kernel.MatrixB[kernel.Float8E4M3], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float8E5M2])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float8E4M3])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
+		*t18 = kernel.MatrixA[kernel.Float8E5M2](fa[start8][i8])
+//line tensor.go:321
+		*t19 = kernel.MatrixB[kernel.Float8E4M3]{b3[start10], b3[start11]}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:9868:1*/
+}
+
+//go:noinline
+func quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:9886:1*/
+}
+
+//go:noinline
+func quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		sum := &sumRow[threadX]
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
+		default:
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:9921:1*/
+								}
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:164:40000*/ t212 := 2 * pair2
+									/*line tensor.go:164:40000*/ _ = c[t212]
+									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:164:40000*/ _ = c[t48]
+									/*line tensor.go:165:40000*/ t54 := alpha * v
+									/*line tensor.go:166:40000*/ t63 := alpha * w
+									/*line tensor.go:164:40000*/ c[t212] = t54
+									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:9934:1*/
+								}
+							}
+						}
+					}
+				}
+				/*line tensor.go:170:40000*/ break /*line quern_gen.go:9940:1*/
+			}
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:348*/ r.Halt()
+					}
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
+						/*line tensor.go:162:40000*/ t16 := *x
+						/*line tensor.go:163:40000*/ t213 := row5
+						/*line tensor.go:164:40000*/ t310 := column4
+						/*line tensor.go:165:40000*/ t49 := v2
+						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:9959:1*/
+					}
+				}
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:9964:1*/
+			}
+		}
+	}
+}
+
+func quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
+	host.Plain(r, func(t kernel.Thread) {
+		tensorFloat8[kernel.Float8E5M2, kernel.Float8E5M2](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
+	})
+}
+
+func quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run) {
+	m := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	lda := host.Value[int](r, 4)
+	ldb := host.Value[int](r, 5)
+	ldc := host.Value[int](r, 6)
+	stepA := host.Value[int](r, 7)
+	stepB := host.Value[int](r, 8)
+	stepC := host.Value[int](r, 9)
+	alpha := host.Value[float32](r, 10)
+	beta := host.Value[float32](r, 11)
+	a := host.Slice[uint8](r, 12)
+	b := host.Slice[uint8](r, 13)
+	c := host.Slice[float32](r, 14)
+	post := host.Value[int](r, 15)
+	ldr := host.Value[int](r, 16)
+	stepR := host.Value[int](r, 17)
+	bias := host.Slice[float32](r, 18)
+	residual := host.Slice[float32](r, 19)
+	var t3 int
+	size := k + part*16 - 1
+	size2 := part * 16
+	var parts int
+	var t4 int
+	t1 := (m + 128 - 1) / 128
+	t2 := (n + 128 - 1) / 128
+	size3 := t1 * t2
+	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
+	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
+	var rest int
+	var first2 int
+	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
+	var tiles [][16]uint8
+	tiles2 := host.Shared[[6144][16]uint8](r, 0)
+	var step int32
+	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
+	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	elements := 16
+	depth := 8 * elements
+	rows2 := 128
+	wide := 1
+	columns2 := wide * 128
+	across := 32
+	rows3 := 128
+	columns3 := wide * 128
+	size4 := int32((rows3 + columns3) * 8)
+	t13 := rows3 / 32
+	t26 := columns3 / 32
+	size5 := 8 * elements
+	var stage int
+	size6 := (1 + wide) * 128 * 8
+	var kk int
+	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
+	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
+	rows4 := 128
+	columns4 := wide * 128
+	size7 := int32((rows4 + columns4) * 8)
+	t14 := rows4 / 32
+	t29 := columns4 / 32
+	var i7 int
+	as := host.Scratch[int](r, 7, r.BlockDim.Count())
+	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t47 [][16]uint8
+	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
+	var j int
+	t102 := 2 * wide
+	var t11 [][16]uint8
+	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	var i8 int
+	var j2 int
+	t17 := 4 * wide
+	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E5M2]](r, 17, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E5M2]](r, 18, r.BlockDim.Count())
+	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
+	t30 := 4 * wide
+	t31 := 4 * wide
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
+		/*line tensor.go:215:40000*/ parts = t3
+		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:215:40000*/ t4 = blockX % size3
+		/*line tensor.go:216:40000*/ for threadZ := range 1 {
+			/*line tensor.go:217:40000*/ for threadY := range 1 {
+				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
+				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:10081:1*/
+			}
+		}
+		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:216:40000*/ rest = blockX / size3
+		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
+		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
+		/*line tensor.go:219:40000*/ for threadZ := range 1 {
+			/*line tensor.go:220:40000*/ for threadY := range 1 {
+				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:10093:1*/
+			}
+		}
+		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:156*/ tiles = tiles2[:]
+		/*line tensor.go:298:40000*/ step = 0
+		/*line tensor.go:299:40000*/ for threadZ := range 1 {
+			/*line tensor.go:300:40000*/ for threadY := range 1 {
+				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:10103:1*/
+			}
+		}
+		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
+			/*line tensor.go:307:40000*/ if r.Halted() {
+				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:10108:1*/
+			}
+			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
+			/*line tensor.go:309:40000*/ kk = 0
+			/*line tensor.go:310:40000*/ for threadZ := range 1 {
+				/*line tensor.go:311:40000*/ for threadY := range 1 {
+					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
+					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:10116:1*/
+				}
+			}
+			/*line tensor.go:317*/ for ; kk < 4; kk++ {
+				if r.Halted() {
+					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:10121:1*/
+				}
+				/*line tensor.go:312:40000*/ i7 = 0
+				/*line tensor.go:313:40000*/ start3 := kk * 2
+				/*line tensor.go:314:40000*/ for threadZ := range 1 {
+					/*line tensor.go:315*/ for threadY := range 1 {
+						first9 := (threadZ*1 + threadY) * 256
+						quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, as, first9, bs, stage, start3, wide)
+					}
+				}
+				for ; i7 < 4; i7++ {
+					/*line tensor.go:313:40000*/ t47 = tiles
+					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
+					/*line tensor.go:315*/ for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first10 := (threadZ*1 + threadY) * 256
+							quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, as, first10, givens, start4, t47)
+						}
+					}
+					host.LoadMatrix(words, words2, words3, words4, givens)
+					start5 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first11 := (threadZ*1 + threadY) * 256
+							quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, fas, first11, words, words2, words3, words4, start5, i7)
+						}
+					}
+				}
+				/*line tensor.go:315*/ j = 0
+				for ; j < t102; j++ {
+					/*line tensor.go:316*/ t11 = tiles
+					start6 := j * 16 * 8
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first12 := (threadZ*1 + threadY) * 256
+							quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, bs, first12, givens2, start6, t11)
+						}
+					}
+					host.LoadMatrix(words5, words6, words7, words8, givens2)
+					start7 := kk % 2
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first13 := (threadZ*1 + threadY) * 256
+							quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:10168:1*/
+						}
+					}
+				}
+				/*line tensor.go:318*/ i8 = 0
+				for ; i8 < 4; i8++ {
+					if r.Halted() {
+						/*line tensor.go:318*/ r.Halt()
+					}
+					/*line tensor.go:319*/ j2 = 0
+					for ; j2 < t17; j2++ {
+						start8 := kk % 2
+						start9 := j2 / 2
+						start10 := j2 % 2 * 2
+						start11 := j2%2*2 + 1
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first14 := (threadZ*1 + threadY) * 256
+								quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
+							}
+						}
+						/*line tensor.go:321*/ host.MMAE5M2(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first15 := (threadZ*1 + threadY) * 256
+								quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
+							}
+						}
+					}
+				}
+			} /*line quern_gen.go:10200:1*/
+		}
+		/*line tensor.go:333:40000*/ for threadZ := range 1 {
+			/*line tensor.go:334:40000*/ for threadY := range 1 {
+				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
+				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:10206:1*/
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
+	rowRow := (*[256]int)(rows[first:])
+	columnRow := (*[256]int)(columns[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
+		/*line tensor.go:216:40000*/ row2 := row
+		/*line tensor.go:217:40000*/ column2 := column
+		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
+		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:10222:1*/
+	}
+}
+
+//go:noinline
+func quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
+	xRow := (*[256]tensorTile)(xs[first3:])
+	rowRow := (*[256]int)(rows[first3:])
+	columnRow := (*[256]int)(columns[first3:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		row2 := rowRow[threadX]
+		column2 := columnRow[threadX]
+		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
+//line tensor.go:155
+		*x = result0
+	} /*line quern_gen.go:10239:1*/
+}
+
+//go:noinline
+func quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
+	xRow := (*[256]tensorTile)(xs[first4:])
+	lRow := (*[256]loading)(ls[first4:])
+	countRow := (*[256]int32)(counts[first4:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
+	t3Row := (*[256]int32)(t3s[first4:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		l3 := &lRow[threadX]
+		sum := &sumRow[threadX]
+		t22 := threadX % 8
+		t12 := threadX / 8
+//line tensor.go:233:40000
+		var first5 int32
+		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
+		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
+		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
+		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
+		t42 := min(x.column+t12, x.n-1)
+		rowA := t32
+		rowB := t42
+		result02 := t12*8 + (t22 ^ t12&7)
+		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
+		/*line tensor.go:246*/ if rest2 > 0 {
+			first5 = 1
+			n2 := rest2 - t22*elements
+			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
+				if r.Halted() {
+					/*line tensor.go:250*/ r.Halt()
+				}
+				/*line tensor.go:251*/ to := int(l.place) + i*8
+				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
+				/*line tensor.go:159:40000*/ t23 := to
+				/*line tensor.go:159:40000*/ _ = tiles2[t23]
+				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
+				/*line tensor.go:160:40000*/ t5 := at
+				/*line tensor.go:161:40000*/ t6 := n2
+				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:10281:1*/
+			}
+			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
+				if r.Halted() {
+					/*line tensor.go:254*/ r.Halt()
+				}
+				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
+				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
+				/*line tensor.go:160:40000*/ t24 := to2
+				/*line tensor.go:160:40000*/ _ = tiles2[t24]
+				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
+				/*line tensor.go:161:40000*/ t52 := at2
+				/*line tensor.go:162:40000*/ t62 := n2
+				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:10294:1*/
+			}
+		}
+		/*line tensor.go:258*/ t8 := l
+		/*line tensor.go:259:40000*/ t9 := first5
+		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
+		/*line tensor.go:261:40000*/ l2 := t8
+		/*line tensor.go:262:40000*/ first6 := t9
+		/*line tensor.go:263:40000*/ count := t10
+//line tensor.go:287:40000
+		*l3 = l2
+		/*line tensor.go:288:40000*/ first7 := first6
+		/*line tensor.go:289:40000*/ count2 := count
+		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
+			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
+				/*line tensor.go:290:40000*/ l4 := l3
+				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
+				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
+					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
+					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
+					/*line tensor.go:157*/ t25 := to4
+					/*line tensor.go:157*/ _ = tiles2[t25]
+					t35 := at3
+					/*line tensor.go:157*/ t43 := a[t35:]
+					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
+				}
+				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
+					/*line tensor.go:269:40000*/ if r.Halted() {
+						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:10322:1*/
+					}
+					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
+					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
+					/*line tensor.go:158*/ t27 := to5
+					/*line tensor.go:158*/ _ = tiles2[t27]
+					/*line tensor.go:159:40000*/ t36 := at4
+					/*line tensor.go:158*/ t44 := b[t36:]
+					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:10330:1*/
+				}
+				/*line tensor.go:271:40000*/ l4.a += size5
+				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:10333:1*/
+			}
+		}
+//line tensor.go:295:40000
+		*sum = [4][8]kernel.Accumulator[float32]{}
+		/*line tensor.go:298:40000*/ t37 := count2
+		/*line tensor.go:299:40000*/ countRow[threadX] = count2
+		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:10340:1*/
+	}
+}
+
+//go:noinline
+func quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
+	lRow := (*[256]loading)(ls[first8:])
+	countRow := (*[256]int32)(counts[first8:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		l3 := &lRow[threadX]
+		count2 := countRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		/*line tensor.go:301:40000*/ if step+2 < count2 {
+			/*line tensor.go:302:40000*/ l5 := l3
+			/*line tensor.go:303:40000*/ step3 := step + 2
+			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
+			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
+				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
+				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
+				/*line tensor.go:157*/ t28 := to7
+				/*line tensor.go:157*/ _ = tiles2[t28]
+				t38 := at5
+				/*line tensor.go:157*/ t45 := a[t38:]
+				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
+			}
+			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
+				/*line tensor.go:269:40000*/ if r.Halted() {
+					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:10371:1*/
+				}
+				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
+				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
+				/*line tensor.go:158*/ t210 := to8
+				/*line tensor.go:158*/ _ = tiles2[t210]
+				/*line tensor.go:159:40000*/ t39 := at6
+				/*line tensor.go:158*/ t46 := b[t39:]
+				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:10379:1*/
+			}
+			/*line tensor.go:271:40000*/ l5.a += size5
+			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:10382:1*/
+		}
+//line tensor.go:307:40000
+		*fa = [2][4]kernel.MatrixA[uint8]{}
+//line tensor.go:308:40000
+		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:10387:1*/
+	}
+}
+
+//go:noinline
+func quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
+	aRow := (*[256]int)(as[first9:])
+	bRow := (*[256]int)(bs[first9:])
+	for threadX := range 256 {
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		lane := threadX & 31
+		fromA := (t15 + lane%16) * 8
+		t211 := warp % 4 * 32 * wide
+		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
+		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
+		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
+		/*line tensor.go:312:40000*/ aRow[threadX] = a2
+		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:10405:1*/
+	}
+}
+
+//go:noinline
+func quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
+	aRow := (*[256]int)(as[first10:])
+	givenRow := (*[256]*[16]uint8)(givens[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		a2 := aRow[threadX]
+		/*line tensor.go:313:40000*/ t53 := a2 + start4
+		/*line tensor.go:313:40000*/ _ = t47[t53]
+		/*line tensor.go:313:40000*/ given := &t47[t53]
+		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:10419:1*/
+	}
+}
+
+//go:noinline
+func quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
+	wordRow := (*[256]uint32)(words[first11:])
+	wordRow2 := (*[256]uint32)(words2[first11:])
+	wordRow3 := (*[256]uint32)(words3[first11:])
+	wordRow4 := (*[256]uint32)(words4[first11:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:10437:1*/
+	}
+}
+
+//go:noinline
+func quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
+	bRow := (*[256]int)(bs[first12:])
+	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		b2 := bRow[threadX]
+		/*line tensor.go:316*/ t122 := b2 + start6
+		/*line tensor.go:316*/ _ = t11[t122]
+		/*line tensor.go:316*/ given2 := &t11[t122]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:10452:1*/
+}
+
+//go:noinline
+func quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
+	wordRow5 := (*[256]uint32)(words5[first13:])
+	wordRow6 := (*[256]uint32)(words6[first13:])
+	wordRow7 := (*[256]uint32)(words7[first13:])
+	wordRow8 := (*[256]uint32)(words8[first13:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
+	} /*line quern_gen.go:10470:1*/
+}
+
+//go:noinline
+func quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E5M2], t19s []kernel.MatrixB[kernel.Float8E5M2], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
+	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
+	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
+	t18Row := (*[256]kernel.MatrixA[kernel.Float8E5M2])(t18s[first14:])
+	t19Row := (*[256]kernel.MatrixB[kernel.Float8E5M2])(t19s[first14:])
+	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+		t20 := &t20Row[threadX]
+		/*line tensor.go:320*/ b3 := fb[start8][start9]
+		*t18 = kernel.MatrixA[kernel.Float8E5M2](fa[start8][i8])
+//line tensor.go:321
+		*t19 = kernel.MatrixB[kernel.Float8E5M2]{b3[start10], b3[start11]}
+//line tensor.go:321
+		*t20 = sum[i8][j2]
+	} /*line quern_gen.go:10495:1*/
+}
+
+//go:noinline
+func quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
+	sumRow2 := (*[256]float32)(sums2[first15:])
+	sumRow3 := (*[256]float32)(sums3[first15:])
+	sumRow4 := (*[256]float32)(sums4[first15:])
+	sumRow5 := (*[256]float32)(sums5[first15:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:10513:1*/
+}
+
+//go:noinline
+func quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
+	xRow := (*[256]tensorTile)(xs[first16:])
+	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		x := &xRow[threadX]
+		sum := &sumRow[threadX]
+		warp := threadX >> 5
+		t15 := warp / 4 * 64
+		t211 := warp % 4 * 32 * wide
+		result03 := threadX&31&3<<1 + 0
+		at7 := threadX & 31 & 3 << 1
+		/*line tensor.go:328*/ t252 := x.row + t15
+		t262 := x.column + t211
+		row3 := t252
+		column3 := t262
+		/*line tensor.go:332:40000*/ switch {
+//line tensor.go:333:40000
+		default:
+			/*line tensor.go:329*/ if result {
+				column3 += result03
+				columns5 := x.n - column3
+				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
+					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
+						/*line tensor.go:334:40000*/ t282 := 2 * half
+						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
+						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
+						/*line tensor.go:337:40000*/ if row4 < x.m {
+							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
+							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
+								/*line tensor.go:337:40000*/ if r.Halted() {
+									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:10548:1*/
+								}
+								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
+									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
+									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
+									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
+									/*line tensor.go:164:40000*/ t212 := 2 * pair2
+									/*line tensor.go:164:40000*/ _ = c[t212]
+									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
+									/*line tensor.go:164:40000*/ _ = c[t48]
+									/*line tensor.go:165:40000*/ t54 := alpha * v
+									/*line tensor.go:166:40000*/ t63 := alpha * w
+									/*line tensor.go:164:40000*/ c[t212] = t54
+									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:10561:1*/
+								}
+							}
+						}
+					}
+				}
+				/*line tensor.go:170:40000*/ break /*line quern_gen.go:10567:1*/
+			}
+			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
+				for j4 := 0; j4 < t31; j4++ {
+					if r.Halted() {
+						/*line tensor.go:348*/ r.Halt()
+					}
+					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
+						t322 := e
+						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
+						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
+						/*line tensor.go:353:40000*/ t342 := e
+						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
+						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
+						/*line tensor.go:350*/ v2 := sum[0][j4][e]
+						/*line tensor.go:162:40000*/ t16 := *x
+						/*line tensor.go:163:40000*/ t213 := row5
+						/*line tensor.go:164:40000*/ t310 := column4
+						/*line tensor.go:165:40000*/ t49 := v2
+						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:10586:1*/
+					}
+				}
+				/*line tensor.go:354:40000*/ sum[0] = sum[1]
+				/*line tensor.go:355:40000*/ sum[1] = sum[2]
+				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:10591:1*/
 			}
 		}
 	}
@@ -8424,26 +10635,26 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line tensor.go:349*/ t1 := i / columns
-			/*line tensor.go:349*/ t2 := i % columns
+			/*line tensor.go:367*/ t1 := i / columns
+			/*line tensor.go:367*/ t2 := i % columns
 			row := t1
-			/*line tensor.go:351:40000*/ column := t2
-			/*line tensor.go:350*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column] /*line quern_gen.go:8431:1*/
+			column := t2
+			/*line tensor.go:368*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
 		}
-		/*line tensor.go:352*/ return /*line quern_gen.go:8433:1*/
+		return
 	}
-	/*line tensor.go:354:40000*/ for threadX := range width {
-		/*line tensor.go:355:40000*/ r.ThreadIdx.X = threadX
-		/*line tensor.go:356:40000*/ i := base + threadX
-		/*line tensor.go:346*/ if i >= size {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line tensor.go:364*/ if i >= size {
 			continue
 		}
 		t1 := i / columns
-		/*line tensor.go:349*/ t2 := i % columns
+		/*line tensor.go:367*/ t2 := i % columns
 		row := t1
-		/*line tensor.go:351:40000*/ column := t2
-		/*line tensor.go:350*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column] /*line quern_gen.go:8445:1*/
-	}
+		column := t2
+		/*line tensor.go:368*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+	} /*line quern_gen.go:10657:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -8489,11 +10700,11 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:28:50000*/ column = t4
 		/*line transpose.go:28:50000*/ iFirst = 0
 		/*line transpose.go:29:50000*/ for ; iFirst < 32; iFirst += 8 {
-			/*line transpose.go:30:50000*/ quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom) /*line quern_gen.go:8492:1*/
+			/*line transpose.go:30:50000*/ quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom) /*line quern_gen.go:10703:1*/
 		}
 		/*line transpose.go:34:50000*/ iFirst2 = 0
 		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			/*line transpose.go:36:50000*/ quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile) /*line quern_gen.go:8496:1*/
+			/*line transpose.go:36:50000*/ quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile) /*line quern_gen.go:10707:1*/
 		}
 	}
 }
@@ -8523,14 +10734,14 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
 						/*line transpose.go:30:50000*/ copy(row2, row3)
-						/*line transpose.go:31:50000*/ break done3 /*line quern_gen.go:8526:1*/
+						/*line transpose.go:31:50000*/ break done3 /*line quern_gen.go:10737:1*/
 					}
 				}
 				/*line transpose.go:34:50000*/ for threadX := range 32 {
 					/*line transpose.go:35:50000*/ r.ThreadIdx.X = threadX
 					/*line transpose.go:28:50000*/ if iFirst+threadY < 32 {
 						/*line transpose.go:29:50000*/ if start2 < rows && column+threadX < columns {
-							/*line transpose.go:30:50000*/ tile[iFirst+threadY][threadX] = from[start4+threadX] /*line quern_gen.go:8533:1*/
+							/*line transpose.go:30:50000*/ tile[iFirst+threadY][threadX] = from[start4+threadX] /*line quern_gen.go:10744:1*/
 						}
 					}
 				}
@@ -8564,16 +10775,16 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
-							/*line transpose.go:36:50000*/ row4[threadX] = row5[threadX][iFirst2+threadY] /*line quern_gen.go:8567:1*/
+							/*line transpose.go:36:50000*/ row4[threadX] = row5[threadX][iFirst2+threadY] /*line quern_gen.go:10778:1*/
 						}
-						/*line transpose.go:38:50000*/ break done4 /*line quern_gen.go:8569:1*/
+						/*line transpose.go:38:50000*/ break done4 /*line quern_gen.go:10780:1*/
 					}
 				}
 				/*line transpose.go:41:50000*/ for threadX := range 32 {
 					/*line transpose.go:42:50000*/ r.ThreadIdx.X = threadX
 					/*line transpose.go:34:50000*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:35:50000*/ if start6 < columns && row+threadX < rows {
-							/*line transpose.go:36:50000*/ to[start8+threadX] = tile[threadX][iFirst2+threadY] /*line quern_gen.go:8576:1*/
+							/*line transpose.go:36:50000*/ to[start8+threadX] = tile[threadX][iFirst2+threadY] /*line quern_gen.go:10787:1*/
 						}
 					}
 				}
@@ -8605,15 +10816,15 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:49:50000*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
 		/*line transpose.go:50:50000*/ for i*(i+1)/2 > blockX {
 			/*line transpose.go:51:50000*/ if r.Halted() {
-				/*line transpose.go:50:50000*/ r.Halt() /*line quern_gen.go:8608:1*/
+				/*line transpose.go:50:50000*/ r.Halt() /*line quern_gen.go:10819:1*/
 			}
-			/*line transpose.go:51:50000*/ i-- /*line quern_gen.go:8610:1*/
+			/*line transpose.go:51:50000*/ i-- /*line quern_gen.go:10821:1*/
 		}
 		/*line transpose.go:53:50000*/ for (i+1)*(i+2)/2 <= blockX {
 			/*line transpose.go:54:50000*/ if r.Halted() {
-				/*line transpose.go:53:50000*/ r.Halt() /*line quern_gen.go:8614:1*/
+				/*line transpose.go:53:50000*/ r.Halt() /*line quern_gen.go:10825:1*/
 			}
-			/*line transpose.go:54:50000*/ i++ /*line quern_gen.go:8616:1*/
+			/*line transpose.go:54:50000*/ i++ /*line quern_gen.go:10827:1*/
 		}
 		/*line transpose.go:56:50000*/ t1 = i * 32
 		/*line transpose.go:57:50000*/ t2 = (blockX - i*(i+1)/2) * 32
@@ -8621,11 +10832,11 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:59:50000*/ column = t2
 		/*line transpose.go:58:50000*/ iFirst = 0
 		/*line transpose.go:59:50000*/ for ; iFirst < 32; iFirst += 8 {
-			/*line transpose.go:60:50000*/ quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper) /*line quern_gen.go:8624:1*/
+			/*line transpose.go:60:50000*/ quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper) /*line quern_gen.go:10835:1*/
 		}
 		/*line transpose.go:67:50000*/ iFirst2 = 0
 		/*line transpose.go:68*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			/*line transpose.go:69:50000*/ quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower) /*line quern_gen.go:8628:1*/
+			/*line transpose.go:69:50000*/ quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower) /*line quern_gen.go:10839:1*/
 		}
 	}
 }
@@ -8661,14 +10872,14 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
 						/*line transpose.go:60:50000*/ copy(row2, row3)
-						/*line transpose.go:61:50000*/ break done2 /*line quern_gen.go:8664:1*/
+						/*line transpose.go:61:50000*/ break done2 /*line quern_gen.go:10875:1*/
 					}
 				}
 				/*line transpose.go:64:50000*/ for threadX := range 32 {
 					/*line transpose.go:65:50000*/ r.ThreadIdx.X = threadX
 					/*line transpose.go:66:50000*/ if iFirst+threadY < 32 {
 						/*line transpose.go:59:50000*/ if start2 < n && column+threadX < n {
-							/*line transpose.go:60:50000*/ lower[iFirst+threadY][threadX] = data[start3+threadX] /*line quern_gen.go:8671:1*/
+							/*line transpose.go:60:50000*/ lower[iFirst+threadY][threadX] = data[start3+threadX] /*line quern_gen.go:10882:1*/
 						}
 					}
 				}
@@ -8679,24 +10890,24 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 //line transpose.go:67:50000
 			default:
 				/*line transpose.go:68*/ if !(iFirst+threadY < 32 && start6 < n) {
-					/*line transpose.go:69:50000*/ break done3 /*line quern_gen.go:8682:1*/
+					/*line transpose.go:69:50000*/ break done3 /*line quern_gen.go:10893:1*/
 				}
 				/*line transpose.go:71:50000*/ if same2 {
 					/*line transpose.go:72:50000*/ if count2 <= 0 {
-						/*line transpose.go:73:50000*/ break done3 /*line quern_gen.go:8686:1*/
+						/*line transpose.go:73:50000*/ break done3 /*line quern_gen.go:10897:1*/
 					}
 					/*line transpose.go:75:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
 						/*line transpose.go:76:50000*/ row4 := upper[iFirst+threadY][:count2]
 						/*line transpose.go:77:50000*/ row5 := data[start8:][:count2]
 						/*line transpose.go:63:50000*/ copy(row4, row5)
-						/*line transpose.go:64:50000*/ break done3 /*line quern_gen.go:8692:1*/
+						/*line transpose.go:64:50000*/ break done3 /*line quern_gen.go:10903:1*/
 					}
 				}
 				/*line transpose.go:67:50000*/ for threadX := range 32 {
 					/*line transpose.go:68*/ r.ThreadIdx.X = threadX
 					/*line transpose.go:69:50000*/ if iFirst+threadY < 32 {
 						/*line transpose.go:62:50000*/ if start6 < n && row+threadX < n {
-							/*line transpose.go:63:50000*/ upper[iFirst+threadY][threadX] = data[start7+threadX] /*line quern_gen.go:8699:1*/
+							/*line transpose.go:63:50000*/ upper[iFirst+threadY][threadX] = data[start7+threadX] /*line quern_gen.go:10910:1*/
 						}
 					}
 				}
@@ -8737,16 +10948,16 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							/*line transpose.go:69:50000*/ row6[threadX] = row7[threadX][iFirst2+threadY] /*line quern_gen.go:8740:1*/
+							/*line transpose.go:69:50000*/ row6[threadX] = row7[threadX][iFirst2+threadY] /*line quern_gen.go:10951:1*/
 						}
-						/*line transpose.go:71:50000*/ break done4 /*line quern_gen.go:8742:1*/
+						/*line transpose.go:71:50000*/ break done4 /*line quern_gen.go:10953:1*/
 					}
 				}
 				/*line transpose.go:74:50000*/ for threadX := range 32 {
 					/*line transpose.go:75:50000*/ r.ThreadIdx.X = threadX
 					/*line transpose.go:76:50000*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:68*/ if start10 < n && column+threadX < n {
-							/*line transpose.go:69:50000*/ data[start11+threadX] = upper[threadX][iFirst2+threadY] /*line quern_gen.go:8749:1*/
+							/*line transpose.go:69:50000*/ data[start11+threadX] = upper[threadX][iFirst2+threadY] /*line quern_gen.go:10960:1*/
 						}
 					}
 				}
@@ -8757,26 +10968,26 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 //line transpose.go:76:50000
 			default:
 				/*line transpose.go:77:50000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-					/*line transpose.go:78:50000*/ break done5 /*line quern_gen.go:8760:1*/
+					/*line transpose.go:78:50000*/ break done5 /*line quern_gen.go:10971:1*/
 				}
 				/*line transpose.go:80:50000*/ if same5 {
 					/*line transpose.go:81:50000*/ if count4 <= 0 {
-						/*line transpose.go:82:50000*/ break done5 /*line quern_gen.go:8764:1*/
+						/*line transpose.go:82:50000*/ break done5 /*line quern_gen.go:10975:1*/
 					}
 					/*line transpose.go:84:50000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						/*line transpose.go:85:50000*/ row8 := data[start16:][:count4]
 						/*line transpose.go:86:50000*/ row9 := lower[:count4]
 						/*line transpose.go:87:50000*/ for threadX := range count4 {
-							/*line transpose.go:72:50000*/ row8[threadX] = row9[threadX][iFirst2+threadY] /*line quern_gen.go:8770:1*/
+							/*line transpose.go:72:50000*/ row8[threadX] = row9[threadX][iFirst2+threadY] /*line quern_gen.go:10981:1*/
 						}
-						/*line transpose.go:74:50000*/ break done5 /*line quern_gen.go:8772:1*/
+						/*line transpose.go:74:50000*/ break done5 /*line quern_gen.go:10983:1*/
 					}
 				}
 				/*line transpose.go:77:50000*/ for threadX := range 32 {
 					/*line transpose.go:78:50000*/ r.ThreadIdx.X = threadX
 					/*line transpose.go:79:50000*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:71:50000*/ if same4 && row+threadX < n {
-							/*line transpose.go:72:50000*/ data[start14+threadX] = lower[threadX][iFirst2+threadY] /*line quern_gen.go:8779:1*/
+							/*line transpose.go:72:50000*/ data[start14+threadX] = lower[threadX][iFirst2+threadY] /*line quern_gen.go:10990:1*/
 						}
 					}
 				}
@@ -8813,14 +11024,14 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m) /*line quern_gen.go:8816:1*/
+					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m) /*line quern_gen.go:11027:1*/
 				}
 			}
 		}
 		/*line trsm.go:28:60000*/ for threadZ := range 1 {
 			/*line trsm.go:29:60000*/ for threadY := range 1 {
 				/*line trsm.go:30:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line trsm.go:31:60000*/ quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m) /*line quern_gen.go:8823:1*/
+				/*line trsm.go:31:60000*/ quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m) /*line quern_gen.go:11034:1*/
 			}
 		}
 	}
@@ -8845,11 +11056,11 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 				v = 1
 //line trsm.go:25:60000
 			} else if i < n && j <= i {
-				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:8848:1*/
+				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:11059:1*/
 			}
-			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:8850:1*/
+			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:11061:1*/
 		}
-		/*line trsm.go:30:60000*/ return /*line quern_gen.go:8852:1*/
+		/*line trsm.go:30:60000*/ return /*line quern_gen.go:11063:1*/
 	}
 	/*line trsm.go:32:60000*/ for threadX := range 128 {
 		/*line trsm.go:33:60000*/ r.ThreadIdx.X = threadX
@@ -8864,9 +11075,9 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 				v = 1
 //line trsm.go:25:60000
 			} else if i < n && j <= i {
-				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:8867:1*/
+				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:11078:1*/
 			}
-			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:8869:1*/
+			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:11080:1*/
 		}
 	}
 }
@@ -8885,53 +11096,53 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			/*line trsm.go:35:60000*/ x := [32]T{}
 			/*line trsm.go:37:60000*/ for i2 := 0; i2 < 32; i2++ {
 				/*line trsm.go:38:60000*/ if i2 < n {
-					/*line trsm.go:39:60000*/ x[i2] = alpha * b[at2+i2*rowB] /*line quern_gen.go:8888:1*/
+					/*line trsm.go:39:60000*/ x[i2] = alpha * b[at2+i2*rowB] /*line quern_gen.go:11099:1*/
 				}
 			}
 			/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
 				/*line trsm.go:44:60000*/ if r.Halted() {
-					/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:8893:1*/
+					/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:11104:1*/
 				}
 				/*line trsm.go:45:60000*/ t3 := i3
 				/*line trsm.go:46:60000*/ for j2 := 0; j2 < t3; j2++ {
-					/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:8897:1*/
+					/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:11108:1*/
 				}
-				/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:8899:1*/
+				/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:11110:1*/
 			}
 			/*line trsm.go:51:60000*/ for i4 := 0; i4 < 32; i4++ {
 				/*line trsm.go:52:60000*/ if i4 < n {
-					/*line trsm.go:53:60000*/ b[at2+i4*rowB] = x[i4] /*line quern_gen.go:8903:1*/
+					/*line trsm.go:53:60000*/ b[at2+i4*rowB] = x[i4] /*line quern_gen.go:11114:1*/
 				}
 			}
 		}
-		/*line trsm.go:57:60000*/ return /*line quern_gen.go:8907:1*/
+		/*line trsm.go:57:60000*/ return /*line quern_gen.go:11118:1*/
 	}
 	/*line trsm.go:59:60000*/ for threadX := range 128 {
 		/*line trsm.go:60:60000*/ r.ThreadIdx.X = threadX
 		/*line trsm.go:61:60000*/ r2 := base + threadX
 		/*line trsm.go:62:60000*/ at := offB + r2*columnB
 		/*line trsm.go:32:60000*/ if r2 >= lines {
-			/*line trsm.go:33:60000*/ continue /*line quern_gen.go:8914:1*/
+			/*line trsm.go:33:60000*/ continue /*line quern_gen.go:11125:1*/
 		}
 		/*line trsm.go:35:60000*/ x := [32]T{}
 		/*line trsm.go:37:60000*/ for i2 := 0; i2 < 32; i2++ {
 			/*line trsm.go:38:60000*/ if i2 < n {
-				/*line trsm.go:39:60000*/ x[i2] = alpha * b[at+i2*rowB] /*line quern_gen.go:8919:1*/
+				/*line trsm.go:39:60000*/ x[i2] = alpha * b[at+i2*rowB] /*line quern_gen.go:11130:1*/
 			}
 		}
 		/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
 			/*line trsm.go:44:60000*/ if r.Halted() {
-				/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:8924:1*/
+				/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:11135:1*/
 			}
 			/*line trsm.go:45:60000*/ t3 := i3
 			/*line trsm.go:46:60000*/ for j2 := 0; j2 < t3; j2++ {
-				/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:8928:1*/
+				/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:11139:1*/
 			}
-			/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:8930:1*/
+			/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:11141:1*/
 		}
 		/*line trsm.go:51:60000*/ for i4 := 0; i4 < 32; i4++ {
 			/*line trsm.go:52:60000*/ if i4 < n {
-				/*line trsm.go:53:60000*/ b[at+i4*rowB] = x[i4] /*line quern_gen.go:8934:1*/
+				/*line trsm.go:53:60000*/ b[at+i4*rowB] = x[i4] /*line quern_gen.go:11145:1*/
 			}
 		}
 	}
@@ -8976,9 +11187,9 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			i := base + threadX
 			/*line vector.go:21:70000*/ result0 := place(i, n, incY)
 			/*line vector.go:21:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:8979:1*/
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11190:1*/
 		}
-		/*line vector.go:23:70000*/ return /*line quern_gen.go:8981:1*/
+		/*line vector.go:23:70000*/ return /*line quern_gen.go:11192:1*/
 	}
 	/*line vector.go:25:70000*/ for threadX := range width {
 		/*line vector.go:26:70000*/ r.ThreadIdx.X = threadX
@@ -8986,7 +11197,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 		/*line vector.go:20:70000*/ if i < n {
 			/*line vector.go:21:70000*/ result0 := place(i, n, incY)
 			/*line vector.go:21:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:8989:1*/
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11200:1*/
 		}
 	}
 }
@@ -9025,9 +11236,9 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			i := base + threadX
 			/*line vector.go:21:70000*/ result0 := place(i, n, incY2)
 			/*line vector.go:21:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:9028:1*/
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11239:1*/
 		}
-		/*line vector.go:23:70000*/ return /*line quern_gen.go:9030:1*/
+		/*line vector.go:23:70000*/ return /*line quern_gen.go:11241:1*/
 	}
 	/*line vector.go:25:70000*/ for threadX := range width {
 		/*line vector.go:26:70000*/ r.ThreadIdx.X = threadX
@@ -9035,7 +11246,7 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 		/*line vector.go:20:70000*/ if i < n {
 			/*line vector.go:21:70000*/ result0 := place(i, n, incY2)
 			/*line vector.go:21:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:9038:1*/
+			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11249:1*/
 		}
 	}
 }
@@ -9078,12 +11289,12 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:30:70000*/ result0 := place(i, n, incX)
 			/*line vector.go:30:70000*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9081:1*/
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11292:1*/
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9084:1*/
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11295:1*/
 		}
-		/*line vector.go:36:70000*/ return /*line quern_gen.go:9086:1*/
+		/*line vector.go:36:70000*/ return /*line quern_gen.go:11297:1*/
 	}
 	/*line vector.go:38:70000*/ for threadX := range width {
 		/*line vector.go:39:70000*/ r.ThreadIdx.X = threadX
@@ -9092,10 +11303,10 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:30:70000*/ result0 := place(i, n, incX)
 			/*line vector.go:30:70000*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9095:1*/
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11306:1*/
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9098:1*/
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11309:1*/
 		}
 	}
 }
@@ -9133,12 +11344,12 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			/*line vector.go:30:70000*/ result0 := place(i, n, incX2)
 			/*line vector.go:30:70000*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9136:1*/
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11347:1*/
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9139:1*/
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11350:1*/
 		}
-		/*line vector.go:36:70000*/ return /*line quern_gen.go:9141:1*/
+		/*line vector.go:36:70000*/ return /*line quern_gen.go:11352:1*/
 	}
 	/*line vector.go:38:70000*/ for threadX := range width {
 		/*line vector.go:39:70000*/ r.ThreadIdx.X = threadX
@@ -9147,10 +11358,10 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			/*line vector.go:30:70000*/ result0 := place(i, n, incX2)
 			/*line vector.go:30:70000*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:9150:1*/
+				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11361:1*/
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:9153:1*/
+			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11364:1*/
 		}
 	}
 }
@@ -9193,9 +11404,9 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			i := base + threadX
 			/*line vector.go:43:70000*/ result0 := place(i, n, incY)
 			/*line vector.go:43:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9196:1*/
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11407:1*/
 		}
-		/*line vector.go:45:70000*/ return /*line quern_gen.go:9198:1*/
+		/*line vector.go:45:70000*/ return /*line quern_gen.go:11409:1*/
 	}
 	/*line vector.go:47:70000*/ for threadX := range width {
 		/*line vector.go:48:70000*/ r.ThreadIdx.X = threadX
@@ -9203,7 +11414,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 		/*line vector.go:42:70000*/ if i < n {
 			/*line vector.go:43:70000*/ result0 := place(i, n, incY)
 			/*line vector.go:43:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9206:1*/
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11417:1*/
 		}
 	}
 }
@@ -9241,9 +11452,9 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			i := base + threadX
 			/*line vector.go:43:70000*/ result0 := place(i, n, incY2)
 			/*line vector.go:43:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9244:1*/
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11455:1*/
 		}
-		/*line vector.go:45:70000*/ return /*line quern_gen.go:9246:1*/
+		/*line vector.go:45:70000*/ return /*line quern_gen.go:11457:1*/
 	}
 	/*line vector.go:47:70000*/ for threadX := range width {
 		/*line vector.go:48:70000*/ r.ThreadIdx.X = threadX
@@ -9251,7 +11462,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 		/*line vector.go:42:70000*/ if i < n {
 			/*line vector.go:43:70000*/ result0 := place(i, n, incY2)
 			/*line vector.go:43:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:9254:1*/
+			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11465:1*/
 		}
 	}
 }
@@ -9305,9 +11516,9 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53:70000*/ t15 := y[to]
 			/*line vector.go:53:70000*/ t16 := x[at]
 			/*line vector.go:53:70000*/ x[t12] = t15
-			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:9308:1*/
+			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:11519:1*/
 		}
-		/*line vector.go:55:70000*/ return /*line quern_gen.go:9310:1*/
+		/*line vector.go:55:70000*/ return /*line quern_gen.go:11521:1*/
 	}
 	/*line vector.go:57:70000*/ for threadX := range width {
 		/*line vector.go:58:70000*/ r.ThreadIdx.X = threadX
@@ -9326,7 +11537,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53:70000*/ t15 := y[to]
 			/*line vector.go:53:70000*/ t16 := x[at]
 			/*line vector.go:53:70000*/ x[t12] = t15
-			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:9329:1*/
+			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:11540:1*/
 		}
 	}
 }
@@ -9386,9 +11597,9 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:65:70000*/ t17 := c*u + s*v
 			/*line vector.go:66:70000*/ t18 := c*v - s*u
 			/*line vector.go:64:70000*/ x[t14] = t17
-			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:9389:1*/
+			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:11600:1*/
 		}
-		/*line vector.go:66:70000*/ return /*line quern_gen.go:9391:1*/
+		/*line vector.go:66:70000*/ return /*line quern_gen.go:11602:1*/
 	}
 	/*line vector.go:68:70000*/ for threadX := range width {
 		/*line vector.go:69:70000*/ r.ThreadIdx.X = threadX
@@ -9411,7 +11622,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:65:70000*/ t17 := c*u + s*v
 			/*line vector.go:66:70000*/ t18 := c*v - s*u
 			/*line vector.go:64:70000*/ x[t14] = t17
-			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:9414:1*/
+			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:11625:1*/
 		}
 	}
 }
@@ -9445,6 +11656,6 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		r.ThreadIdx.X = threadX
 		/*line vector.go:77:70000*/ t3 := y[from:to]
 		/*line vector.go:77:70000*/ t6 := x[from:to]
-		/*line vector.go:77:70000*/ addMultiple[T](t3, t6, alpha) /*line quern_gen.go:9448:1*/
+		/*line vector.go:77:70000*/ addMultiple[T](t3, t6, alpha) /*line quern_gen.go:11659:1*/
 	}
 }

@@ -33,7 +33,7 @@ type (
 func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
-	tensorProduct[kernel.Float16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
+	tensorProduct[kernel.Float16, kernel.Float16, kernel.Float16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -50,7 +50,7 @@ func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
-	tensorProduct[kernel.Float16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
+	tensorProduct[kernel.Float16, kernel.Float16, kernel.Float16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineF16)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -67,7 +67,7 @@ func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, 
 func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineBF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
-	tensorProduct[kernel.BFloat16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
+	tensorProduct[kernel.BFloat16, kernel.BFloat16, kernel.BFloat16](t, 1, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -84,7 +84,7 @@ func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineBF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
-	tensorProduct[kernel.BFloat16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
+	tensorProduct[kernel.BFloat16, kernel.BFloat16, kernel.BFloat16](t, 2, 8, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineBF16)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -101,7 +101,7 @@ func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB,
 func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineTF32](t)
 	x := newTensorTile(t, 4, TensorRows, TensorRows*1, m, n, k, part)
-	tensorProduct[float32](t, 1, 4, x, tiles[:], stepA, lda, stepB, ldb,
+	tensorProduct[float32, float32, float32](t, 1, 4, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineTF32)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -118,7 +118,7 @@ func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineS8](t)
 	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
-	tensorProduct[int8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
+	tensorProduct[int8, int8, int8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineS8)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
@@ -133,13 +133,35 @@ func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 func tensorU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
 	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
-	tensorProduct[uint8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
+	tensorProduct[uint8, uint8, uint8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
 		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
 		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
 		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
 		func(row, column int, v int32) { putInteger(x, row, column, v, ldc, stepC, alpha, beta, c) },
 		func() bool { return beta == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w int32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
+}
+
+// Float8 is the 8-bit floats.
+type Float8 interface {
+	kernel.Float8E4M3 | kernel.Float8E5M2
+}
+
+// tensorFloat8 multiplies matrices of 8-bit floats, given by their bits.
+//
+//quern:kernel unchecked block=TensorThreads instantiate=kernel.Float8E4M3:kernel.Float8E4M3,kernel.Float8E4M3:kernel.Float8E5M2,kernel.Float8E5M2:kernel.Float8E4M3,kernel.Float8E5M2:kernel.Float8E5M2
+func tensorFloat8[A, B Float8](t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []uint8, c []float32, post, ldr, stepR int, bias, residual []float32) {
+	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
+	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
+	tensorProduct[A, B, uint8](t, 1, 16, x, tiles[:], stepA, lda, stepB, ldb,
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(a[at:])) },
+		func(to, at int) { kernel.AsyncCopy(t, &tiles[to], (*lineU8)(b[at:])) },
+		func(to, at, n int) { partOf(tiles[to][:], a, at, n) },
+		func(to, at, n int) { partOf(tiles[to][:], b, at, n) },
+		func(row, column int, v float32) {
+			putFloat(x, row, column, v, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual)
+		},
+		func() bool { return beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0 }, stepC, ldc, func(pair int, v, w float32) { c[2*pair], c[2*pair+1] = alpha*v, alpha*w })
 }
 
 // partOf copies n elements, at most those of a chunk, and sets the others to zero.
@@ -208,10 +230,10 @@ type loading struct {
 // steps from first to count are to be loaded in order. If k is no multiple of a step's elements,
 // step 0 has the rest, and is not: partA and partB copy a number of a chunk's elements at an
 // index to a line.
-func newLoading(t kernel.Thread, threads, rows, columns, elements int, x tensorTile, stepA, lda, stepB, ldb int, partA, partB func(to, at, n int)) (l loading, first, count int32) {
+func newLoading(t kernel.Thread, rows, columns, elements int, x tensorTile, stepA, lda, stepB, ldb int, partA, partB func(to, at, n int)) (l loading, first, count int32) {
 	line, chunk := t.ThreadIdx.X/tensorChunks, t.ThreadIdx.X%tensorChunks
-	across := threads / tensorChunks // rows that the threads copy at a time
-	depth := tensorChunks * elements // of a step
+	across := TensorThreads / tensorChunks // rows that the threads copy at a time
+	depth := tensorChunks * elements       // of a step
 	whole := (x.end - x.first) / depth
 	rest := x.end - x.first - whole*depth
 	start := x.first + chunk*elements
@@ -237,27 +259,23 @@ func newLoading(t kernel.Thread, threads, rows, columns, elements int, x tensorT
 }
 
 // load starts the copies of a step. copyA and copyB copy the chunk at an index to a line.
-func (l *loading) load(step int32, stages, threads, rows, columns, elements, lda, ldb int, copyA, copyB func(to, at int)) {
-	to := int(step%int32(stages)*int32((rows+columns)*tensorChunks) + l.place)
-	across := threads / tensorChunks
-	for i := range (rows + across - 1) / across {
-		if i*across+across <= rows || int(l.line)+i*across < rows {
-			copyA(to+i*across*tensorChunks, l.a+int(min(int32(i*across), l.lastA))*lda*elements)
-		}
+func (l *loading) load(step int32, rows, columns, elements, lda, ldb int, copyA, copyB func(to, at int)) {
+	to := int(step%tensorStages*int32((rows+columns)*tensorChunks) + l.place)
+	const across = TensorThreads / tensorChunks
+	for i := range rows / across {
+		copyA(to+i*across*tensorChunks, l.a+int(min(int32(i*across), l.lastA))*lda*elements)
 	}
-	for i := range (columns + across - 1) / across {
-		if i*across+across <= columns || int(l.line)+i*across < columns {
-			copyB(to+(rows+i*across)*tensorChunks, l.b+int(min(int32(i*across), l.lastB))*ldb*elements)
-		}
+	for i := range columns / across {
+		copyB(to+(rows+i*across)*tensorChunks, l.b+int(min(int32(i*across), l.lastB))*ldb*elements)
 	}
 	l.a += tensorChunks * elements
 	l.b += tensorChunks * elements
 }
 
-// tensorProduct multiplies the block's rows of A and B; newLoading and load describe copyA to partB. put
-// writes a sum. If pairs returns true, the rows of C and their number of columns are even, and
-// putPair writes two adjacent sums.
-func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int32](t kernel.Thread, wide, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
+// tensorProduct multiplies the block's rows of A and B, which are copied as T; newLoading and load
+// describe copyA to partB. put writes a sum. If pairs returns true, the rows of C and their number
+// of columns are even, and putPair writes two adjacent sums.
+func tensorProduct[A, B, T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int32](t kernel.Thread, wide, elements int, x tensorTile, tiles []R, stepA, lda, stepB, ldb int,
 	copyA, copyB func(to, at int), partA, partB func(to, at, n int), put func(row, column int, v C), pairs func() bool, stepC, ldc int, putPair func(pair int, v, w C)) {
 	const (
 		steps = tensorChunks / 2 // of MMA in a stage
@@ -266,10 +284,10 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 	size := (1 + wide) * TensorRows * tensorChunks
 	warp, lane := t.Warp(), t.Lane()
 	top, left := warp/4*64, warp%4*32*wide
-	l, first, count := newLoading(t, TensorThreads, TensorRows, wide*TensorRows, elements, x, stepA, lda, stepB, ldb, partA, partB)
+	l, first, count := newLoading(t, TensorRows, wide*TensorRows, elements, x, stepA, lda, stepB, ldb, partA, partB)
 	for step := range int32(ahead) {
 		if step >= first && step < count {
-			l.load(step, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
+			l.load(step, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 	}
@@ -281,7 +299,7 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 		kernel.AsyncWait(t, ahead-1)
 		t.Sync()
 		if step+ahead < count {
-			l.load(step+ahead, tensorStages, TensorThreads, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
+			l.load(step+ahead, TensorRows, wide*TensorRows, elements, lda, ldb, copyA, copyB)
 		}
 		kernel.AsyncCommit(t)
 		// Two sets of fragments: the reads of a step overlap the products of the last one. Two
@@ -300,7 +318,7 @@ func tensorProduct[T kernel.MatrixElement, R kernel.MatrixLine, C float32 | int3
 			for i := range 4 {
 				for j := range 4 * wide {
 					b := fb[kk%2][j/2]
-					sum[i][j] = kernel.MMA(t, fa[kk%2][i], kernel.MatrixB[T]{b[j%2*2], b[j%2*2+1]}, sum[i][j])
+					sum[i][j] = kernel.MMA(t, kernel.MatrixA[A](fa[kk%2][i]), kernel.MatrixB[B]{b[j%2*2], b[j%2*2+1]}, sum[i][j])
 				}
 			}
 		}

@@ -18,7 +18,7 @@ func (fn *function) groupMMA(e *ast.CallExpr, typeArgs []types.Type) {
 	b, _ := matrixFormat(lineElement(typeArgs[1]))
 	op, ok := ir.GroupMMA(a, b)
 	if !ok {
-		fn.errorf(e.Pos(), "kernel.GroupMMA multiplies tiles of the same type, or of int8 and uint8, not of %s and %s", typeString(typeArgs[0]), typeString(typeArgs[1]))
+		fn.errorf(e.Pos(), "kernel.GroupMMA multiplies tiles of the same type, or of int8 and uint8, or of 8-bit floats, not of %s and %s", typeString(typeArgs[0]), typeString(typeArgs[1]))
 		return
 	}
 	whole, _ := ast.Unparen(e.Args[3]).(*ast.SliceExpr)

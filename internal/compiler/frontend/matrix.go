@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 
 	"quern.dev/internal/compiler/ir"
@@ -27,6 +28,10 @@ func matrixFormat(t types.Type) (f mma.Format, ok bool) {
 		return mma.Float16, true
 	case isKernelType(t, "BFloat16"):
 		return mma.BFloat16, true
+	case isKernelType(t, "Float8E4M3"):
+		return mma.E4M3, true
+	case isKernelType(t, "Float8E5M2"):
+		return mma.E5M2, true
 	}
 	b, ok := t.(*types.Basic)
 	if !ok {
@@ -51,7 +56,7 @@ func (fn *function) matrix(e *ast.CallExpr, name string, typeArgs []types.Type) 
 		f, _ := matrixFormat(typeArgs[0])
 		return []ir.Expr{ir.IntConst(ir.TInt, int64(4/f.Size()))}, true
 	case name == "matrixBits" && len(typeArgs) == 1:
-		return []ir.Expr{matrixBits(fn.exprAs(e.Args[0], fn.typ(typeArgs[0], e.Pos())))}, true
+		return []ir.Expr{fn.matrixBits(fn.exprAs(e.Args[0], fn.typ(typeArgs[0], e.Pos())), e.Pos())}, true
 	}
 	return nil, load || name == "MMA" || name == "GroupMMA"
 }
@@ -104,7 +109,7 @@ func (fn *function) mma(e *ast.CallExpr, typeArgs []types.Type) ir.Expr {
 	b, _ := matrixFormat(typeArgs[1])
 	op, ok := ir.MMA(a, b)
 	if !ok {
-		fn.errorf(e.Pos(), "kernel.MMA multiplies matrices of the same type, or of int8 and uint8, not of %s and %s", typeString(typeArgs[0]), typeString(typeArgs[1]))
+		fn.errorf(e.Pos(), "kernel.MMA multiplies matrices of the same type, or of int8 and uint8, or of 8-bit floats, not of %s and %s", typeString(typeArgs[0]), typeString(typeArgs[1]))
 		return zeroOf(t)
 	}
 	if sum := op.MMASum(); t.Elem.Kind != sum.Kind {
@@ -130,8 +135,10 @@ func (fn *function) mma(e *ast.CallExpr, typeArgs []types.Type) ir.Expr {
 }
 
 // matrixBits returns the bits of a matrix element as uint64.
-func matrixBits(x ir.Expr) ir.Expr {
+func (fn *function) matrixBits(x ir.Expr, pos token.Pos) ir.Expr {
 	switch t := x.Type(); {
+	case t.IsFloat8():
+		x = &ir.Load{Place: &ir.FieldPlace{X: &ir.VarPlace{Var: fn.temp(x, pos)}}}
 	case t.Kind == ir.Float64:
 		return &ir.Intrinsic{Op: ir.Bitcast, T: ir.TUint64, Args: []ir.Expr{x}}
 	case t.Kind == ir.Float32:

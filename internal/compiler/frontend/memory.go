@@ -3,6 +3,7 @@ package frontend
 import (
 	"go/ast"
 	"go/constant"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -37,6 +38,8 @@ func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, boo
 		fn.emit(&ir.Memory{Op: ir.GroupWait, Count: fn.groups(e.Args[1], name), Pos: fn.l.pos(e.Pos())})
 	case "BulkCopy", "BulkWait":
 		fn.bulk(e, name)
+	case "MapTiles", "BulkCopyTile":
+		fn.tile(e, name)
 	case "PutWords":
 		fn.putWords(e)
 	case "GetWords":
@@ -191,6 +194,41 @@ func (fn *function) bulk(e *ast.CallExpr, name string) {
 			fn.errorf(e.Pos(), "kernel.BulkCopy of %s; copy numbers, bools, or arrays and structs of these", t.Elem)
 			return
 		}
+	}
+	fn.emit(s)
+}
+
+// tile lowers the preparation for copies of tiles, and the start of one.
+func (fn *function) tile(e *ast.CallExpr, name string) {
+	fn.threadValue(e.Args[0])
+	fn.f.UsesThread = true
+	op, _ := ir.MemoryFunction(name)
+	s := &ir.Memory{Op: op, Pos: fn.l.pos(e.Pos())}
+	pointers := map[int]bool{1: true, 3: op == ir.BulkCopyTile}
+	for i, arg := range e.Args {
+		switch {
+		case i == 0:
+		case pointers[i]:
+			p, ok := fn.visible(arg, name)
+			if !ok {
+				return
+			}
+			s.Places = append(s.Places, fn.stablePlace(p, e.Pos()))
+		default:
+			x := fn.expr(arg)
+			if x.Type().Kind != ir.Slice {
+				x = fn.exprAs(arg, ir.TInt)
+			}
+			s.Args = append(s.Args, fn.stable(x, arg.Pos()))
+		}
+	}
+	matrix := s.Args[0]
+	if op == ir.BulkCopyTile {
+		matrix = s.Args[1]
+	}
+	if t := matrix.Type(); t.Kind == ir.Slice && (!plain(t.Elem) || !slices.Contains([]int64{1, 2, 4}, t.Elem.Size())) {
+		fn.errorf(e.Pos(), "kernel.%s of %s; the elements of the matrix have 1, 2 or 4 bytes", name, t.Elem)
+		return
 	}
 	fn.emit(s)
 }

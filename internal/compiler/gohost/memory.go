@@ -27,6 +27,13 @@ func (e *emitter) memory(s *ir.Memory) {
 		e.result(s, e.member(kernelPath, "GlobalTimer")+"()")
 	case s.Op == ir.SliceCopy, s.Op == ir.BulkCopy:
 		e.out.at(s.Pos, true, "copy(%s, %s)", e.expr(s.Args[0], precOr), e.expr(s.Args[1], precOr))
+	case s.Op == ir.BulkCopyTile:
+		m, _ := e.address(s.Places[1])
+		args := []string{m}
+		for _, x := range s.Args {
+			args = append(args, e.value(x, x.Type(), precOr))
+		}
+		e.out.at(s.Pos, true, "%s(%s)", e.member(hostPath, "CopyTile"), strings.Join(args, ", "))
 	default:
 		e.failf("unexpected operation %s", s.Op)
 	}

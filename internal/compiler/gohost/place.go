@@ -81,6 +81,9 @@ func (e *emitter) index(x ir.Expr) string {
 // field prints the name of a field, which must be visible to this package.
 func (e *emitter) field(t *ir.Type, i int) string {
 	name := t.Fields[i].Name
+	if t.IsFloat8() {
+		return "Bits()" // only package kernel writes the field
+	}
 	if dot := strings.LastIndexByte(strings.SplitN(t.Name, "[", 2)[0], '.'); dot >= 0 {
 		pkg := t.Name[:dot]
 		if pkg != e.imports.pkg && !isExported(name) {

@@ -13,6 +13,12 @@ var (
 	TBFloat16 = &Type{Kind: BFloat16, Name: "quern.dev/kernel.BFloat16"}
 )
 
+// IsFloat8 reports whether the type is an 8-bit float of package kernel. These are
+// structs like any other, whose functions are compiled from their source.
+func (t *Type) IsFloat8() bool {
+	return t.Name == "quern.dev/kernel.Float8E4M3" || t.Name == "quern.dev/kernel.Float8E5M2"
+}
+
 // IsHalf reports whether values are 16-bit floats.
 func (t *Type) IsHalf() bool { return t.Kind == Float16 || t.Kind == BFloat16 }
 

@@ -27,6 +27,8 @@ const (
 	AsyncWait                    // until at most Count groups of the thread are pending
 	GroupWait                    // until at most Count products of tiles of the thread are pending
 	BulkCopy                     // copies slice Args[1] to slice Args[0]; Places[0] is the barrier. The whole block does it together
+	MapTiles                     // describes the matrix Args[0], with Args[1:4] rows, columns and stride, in Places[0], for tiles of Args[4] rows. The whole block does it together
+	BulkCopyTile                 // copies a part of the matrix Args[1], which Places[1] and Args[2:5] describe, from row Args[5] and column Args[6] on, to the tile Args[0]; Places[0] is the barrier
 	BulkWait                     // waits until the copies with the barrier Places[0] have arrived and all threads of the block are here
 	SliceCopy                    // copies Args[2] elements, the smaller length, from slice Args[1] to Args[0], like Go
 	Clock                        // Dst = a cycle counter
@@ -50,6 +52,8 @@ var memoryRows = [numMemoryOps]struct {
 	AsyncWait:    {"async wait", "AsyncWait", 0, 0},
 	GroupWait:    {"group wait", "GroupWait", 0, 0},
 	BulkCopy:     {"bulk copy", "BulkCopy", 1, 2},
+	MapTiles:     {"map tiles", "MapTiles", 1, 5},
+	BulkCopyTile: {"bulk copy tile", "BulkCopyTile", 2, 7},
 	BulkWait:     {"bulk wait", "BulkWait", 1, 0},
 	SliceCopy:    {"slice copy", "", 0, 3},
 	Clock:        {"clock", "Clock", 0, 0},
@@ -76,10 +80,12 @@ func (op MemoryOp) IsClock() bool { return op == Clock || op == GlobalTimer }
 
 // Writes reports whether the operation writes place i and does not just read it. The
 // barrier of a bulk copy counts as written.
-func (op MemoryOp) Writes(i int) bool { return !op.IsLoad() && !(op == AsyncCopy && i == 1) }
+func (op MemoryOp) Writes(i int) bool {
+	return !op.IsLoad() && !((op == AsyncCopy || op == BulkCopyTile) && i == 1)
+}
 
 // IsBulk reports whether the threads of a block do the operation together.
-func (op MemoryOp) IsBulk() bool { return op == BulkCopy || op == BulkWait }
+func (op MemoryOp) IsBulk() bool { return op >= BulkCopy && op <= BulkWait }
 
 // IsLoad reports whether the operation reads one place into Dst.
 func (op MemoryOp) IsLoad() bool { return op == LoadRelaxed || op == LoadAcquire }
@@ -147,6 +153,8 @@ func (s *Memory) verify(v *verifier) {
 		v.typed(s.Args[0], s.Places[0].Type(), "operand of "+s.Op.String())
 	case s.Op == AsyncCopy && !s.Places[0].Type().Equal(s.Places[1].Type()):
 		v.fail("%s from %s to %s", s.Op, s.Places[1].Type(), s.Places[0].Type())
+	case s.Op == MapTiles && s.Args[0].Type().Kind != Slice, s.Op == BulkCopyTile && (s.Args[0].Type().Kind != Slice || s.Args[1].Type().Kind != Slice):
+		v.fail("%s of %s", s.Op, s.Args[0].Type())
 	case s.Op == BulkCopy, s.Op == SliceCopy:
 		for _, e := range s.Args[:2] {
 			if t := e.Type(); t.Kind != Slice || !t.Equal(s.Args[0].Type()) {

@@ -81,6 +81,10 @@ const (
 	WarpMMAFloat16           // (a, b, c): 4 and 2 words, 4 elements of a*b + c
 	WarpMMABFloat16          //
 	WarpMMATF32              //
+	WarpMMAE4M3              //
+	WarpMMAE4M3E5M2          //
+	WarpMMAE5M2E4M3          //
+	WarpMMAE5M2              //
 	WarpMMAInt8              //
 	WarpMMAInt8Uint8         //
 	WarpMMAUint8Int8         //
@@ -91,6 +95,10 @@ const (
 	WarpGroupMMAFloat16   // (a, b pointer, sum): the sum of the thread's elements of a*b and sum
 	WarpGroupMMABFloat16  //
 	WarpGroupMMATF32      //
+	WarpGroupMMAE4M3      //
+	WarpGroupMMAE4M3E5M2  //
+	WarpGroupMMAE5M2E4M3  //
+	WarpGroupMMAE5M2      //
 	WarpGroupMMAInt8      //
 	WarpGroupMMAInt8Uint8 //
 	WarpGroupMMAUint8Int8 //
@@ -132,6 +140,10 @@ var warpRows = [numWarpOps]struct {
 	WarpMMABFloat16:          {"mmaBFloat16", "MMA", "uuuuuuffff", "ffff"},
 	WarpMMATF32:              {"mmaTF32", "MMA", "uuuuuuffff", "ffff"},
 	WarpMMAFloat64:           {"mmaFloat64", "MMA", "uuuuuudddd", "dddd"},
+	WarpMMAE4M3:              {"mmaE4M3", "MMA", "uuuuuuffff", "ffff"},
+	WarpMMAE4M3E5M2:          {"mmaE4M3E5M2", "MMA", "uuuuuuffff", "ffff"},
+	WarpMMAE5M2E4M3:          {"mmaE5M2E4M3", "MMA", "uuuuuuffff", "ffff"},
+	WarpMMAE5M2:              {"mmaE5M2", "MMA", "uuuuuuffff", "ffff"},
 	WarpMMAInt8:              {"mmaInt8", "MMA", "uuuuuussss", "ssss"},
 	WarpMMAInt8Uint8:         {"mmaInt8Uint8", "MMA", "uuuuuussss", "ssss"},
 	WarpMMAUint8Int8:         {"mmaUint8Int8", "MMA", "uuuuuussss", "ssss"},
@@ -140,6 +152,10 @@ var warpRows = [numWarpOps]struct {
 	WarpGroupMMAFloat16:   {"groupMMAFloat16", "GroupMMA", "ppf*", "f*"},
 	WarpGroupMMABFloat16:  {"groupMMABFloat16", "GroupMMA", "ppf*", "f*"},
 	WarpGroupMMATF32:      {"groupMMATF32", "GroupMMA", "ppf*", "f*"},
+	WarpGroupMMAE4M3:      {"groupMMAE4M3", "GroupMMA", "ppf*", "f*"},
+	WarpGroupMMAE4M3E5M2:  {"groupMMAE4M3E5M2", "GroupMMA", "ppf*", "f*"},
+	WarpGroupMMAE5M2E4M3:  {"groupMMAE5M2E4M3", "GroupMMA", "ppf*", "f*"},
+	WarpGroupMMAE5M2:      {"groupMMAE5M2", "GroupMMA", "ppf*", "f*"},
 	WarpGroupMMAInt8:      {"groupMMAInt8", "GroupMMA", "pps*", "s*"},
 	WarpGroupMMAInt8Uint8: {"groupMMAInt8Uint8", "GroupMMA", "pps*", "s*"},
 	WarpGroupMMAUint8Int8: {"groupMMAUint8Int8", "GroupMMA", "pps*", "s*"},

@@ -48,9 +48,9 @@ func copyAtOnce(k *ir.Kernel) {
 		switch m.Op {
 		case ir.AsyncCopy:
 			return []ir.Stmt{&ir.Assign{Dst: m.Places[0], Src: &ir.Load{Place: m.Places[1]}, Pos: m.Pos}}
-		case ir.AsyncCommit, ir.AsyncWait, ir.GroupWait:
+		case ir.AsyncCommit, ir.AsyncWait, ir.GroupWait, ir.MapTiles:
 			return nil
-		case ir.BulkCopy:
+		case ir.BulkCopy, ir.BulkCopyTile:
 			return []ir.Stmt{&ir.If{Cond: isFirst(), Then: []ir.Stmt{m}, Pos: m.Pos}}
 		case ir.BulkWait:
 			return []ir.Stmt{&ir.Barrier{Pos: m.Pos}}

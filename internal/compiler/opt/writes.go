@@ -110,7 +110,7 @@ func (w *writers) memory(s *ir.Memory) {
 			w.write(p)
 		}
 	}
-	if s.Op == ir.BulkCopy || s.Op == ir.SliceCopy {
+	if s.Op == ir.BulkCopy || s.Op == ir.BulkCopyTile || s.Op == ir.SliceCopy {
 		w.merge(w.written, w.value(s.Args[0]))
 	}
 }

@@ -37,14 +37,17 @@ func (g *generator) initCopyBarriers() {
 	g.needVersion(versionBulk)
 	skip := g.newLabel()
 	g.jumpIf(g.isFirst().not(), skip)
-	threads := g.threads()
+	arrivals := g.threads()
+	if g.kernel.Options.FullWarps() {
+		arrivals = intOperand(b32Class, arrivals.n/ir.WarpSize)
+	}
 	for _, v := range g.kernel.Shared {
 		if v.IsDynamic() {
 			continue
 		}
 		at := g.sharedAddress(v)
 		for _, offset := range barriersIn(v.Type, 0) {
-			g.store("mbarrier.init.shared.b64", at.plus(offset), threads)
+			g.store("mbarrier.init.shared.b64", at.plus(offset), arrivals)
 		}
 	}
 	g.emit("fence.mbarrier_init.release.cluster")
@@ -196,6 +199,28 @@ func (g *generator) shareCopy(to, from address, done, bytes operand, unit int64)
 	g.place(end)
 }
 
+// arrive makes the thread arrive at a barrier. Of a whole warp the first thread does, and
+// tells the others the phase.
+func (g *generator) arrive(phase operand, bar address) {
+	if !g.kernel.Options.FullWarps() {
+		g.load("mbarrier.arrive.shared.b64", phase, bar)
+		return
+	}
+	all := intOperand(b32Class, 1<<32-1)
+	skip, other, low, high := g.newLabel(), g.register(predClass), g.register(b32Class), g.register(b32Class)
+	g.move(phase, zeroOperand(b64Class))
+	g.emit("bar.warp.sync", all)
+	g.emit("setp.ne.u32", other, g.coordinate(ir.LaneID), zeroOperand(b32Class))
+	g.jumpIf(condition{pred: other}, skip)
+	g.load("mbarrier.arrive.shared.b64", phase, bar)
+	g.place(skip)
+	g.split(low, high, phase)
+	for _, x := range [...]operand{low, high} {
+		g.emit("shfl.sync.idx.b32", x, x, zeroOperand(b32Class), intOperand(b32Class, 31), all)
+	}
+	g.join(phase, low, high)
+}
+
 // bulkWait waits for the copies and for all threads of the block.
 func (g *generator) bulkWait(s *ir.Memory) {
 	bar, ok := g.barrierAddress(s)
@@ -209,7 +234,7 @@ func (g *generator) bulkWait(s *ir.Memory) {
 	g.needVersion(versionBulk)
 	g.tileFence()
 	phase, over, again := g.register(b64Class), g.register(predClass), g.newLabel()
-	g.load("mbarrier.arrive.shared.b64", phase, bar)
+	g.arrive(phase, bar)
 	g.placeHead(again)
 	g.atomic("mbarrier.try_wait.shared.b64", over, bar, phase)
 	g.jumpIf(condition{pred: over, negated: true}, again)

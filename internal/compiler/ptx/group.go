@@ -27,10 +27,18 @@ const (
 // descriptor format).
 const tileDescriptor = 1<<62 | tileAlign>>4<<32 | 1<<16
 
-// tileVariables returns the shared variables that contain tiles.
+// tileVariables returns the shared variables that contain tiles. If tiles are copied, all
+// variables that could contain one do.
 func (g *generator) tileVariables() map[*ir.SharedVar]bool {
 	tiles := map[*ir.SharedVar]bool{}
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		if m, ok := s.(*ir.Memory); ok && m.Op == ir.BulkCopyTile {
+			for _, v := range g.kernel.Shared {
+				if !v.IsDynamic() && v.Type.Size()%tileRow == 0 {
+					tiles[v] = true
+				}
+			}
+		}
 		w, ok := s.(*ir.Warp)
 		if !ok || !w.Op.IsGroupMMA() {
 			return true
@@ -52,9 +60,42 @@ func (g *generator) tileVariables() map[*ir.SharedVar]bool {
 // tileFence makes the thread's writes to tiles visible to the instructions that multiply
 // them after the next barrier.
 func (g *generator) tileFence() {
-	if g.usesTiles && g.hasOnly(smGroup) {
+	if g.usesTiles && g.writesShared() && g.hasOnly(smGroup) {
 		g.emit("fence.proxy.async.shared::cta")
 	}
+}
+
+// writesShared reports whether the kernel writes to memory that may be shared, other than by
+// copies of tiles.
+func (g *generator) writesShared() bool {
+	found := false
+	write := func(p ir.Place) {
+		if _, ok := ir.Root(p).(*ir.VarPlace); !ok && g.spaceOfPlace(p) != globalSpace {
+			found = true
+		}
+	}
+	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Assign:
+			write(s.Dst)
+		case *ir.StoreVector:
+			write(s.Place)
+		case *ir.Atomic:
+			write(s.Place)
+		case *ir.Call, *ir.Effect:
+			found = true
+		case *ir.Memory:
+			found = found || s.Op == ir.BulkCopy || s.Op == ir.SliceCopy
+			for i, p := range s.Places {
+				if s.Op.Writes(i) && !s.Op.IsBulk() {
+					write(p)
+				}
+			}
+		}
+		return !found
+	}}
+	v.Body(g.kernel.Func.Body)
+	return found
 }
 
 // groupMMA emits a product of tiles.
@@ -206,6 +247,10 @@ func (g *generator) groupByWarps(s *ir.Warp, tiles [2]operand, sum []operand) {
 			b := words(address{space: sharedSpace, base: lines, offset: int64(j) / 8 * 16 * tileRow})
 			for half := range 2 {
 				c := sum[j+4*half:][:4]
+				if fa.IsFloat8() {
+					g.mmaFloat8(fa, fb, c, a, b[2*half:][:2], c)
+					continue
+				}
 				g.matrix(opcode, c, nil, a, b[2*half:][:2], c)
 			}
 		}

@@ -41,11 +41,11 @@ func (g *generator) loadMatrix(s *ir.Warp) {
 const matrixLine = 16
 
 var mmaTypes = map[mma.Format]string{
-	mma.Float16: "f16", mma.BFloat16: "bf16", mma.TF32: "tf32", mma.Int8: "s8", mma.Uint8: "u8",
+	mma.Float16: "f16", mma.BFloat16: "bf16", mma.TF32: "tf32", mma.E4M3: "e4m3", mma.E5M2: "e5m2", mma.Int8: "s8", mma.Uint8: "u8",
 }
 
 var mmaShapes = map[mma.Format]string{
-	mma.Float16: "m16n8k16", mma.BFloat16: "m16n8k16", mma.TF32: "m16n8k8", mma.Int8: "m16n8k32", mma.Uint8: "m16n8k32",
+	mma.Float16: "m16n8k16", mma.BFloat16: "m16n8k16", mma.TF32: "m16n8k8", mma.E4M3: "m16n8k32", mma.E5M2: "m16n8k32", mma.Int8: "m16n8k32", mma.Uint8: "m16n8k32",
 }
 
 // mma emits a multiplication.
@@ -72,6 +72,10 @@ func (g *generator) mma(s *ir.Warp) {
 			x = r
 		}
 		args = append(args, x)
+	}
+	if a.IsFloat8() {
+		g.results(s.Dst, class, func(dst []operand) { g.mmaFloat8(a, b, dst, args[:4], args[4:6], args[6:]) })
+		return
 	}
 	opcode := "mma.sync.aligned." + mmaShapes[a] + ".row.col." + sum + "." + mmaTypes[a] + "." + mmaTypes[b] + "." + sum
 	g.results(s.Dst, class, func(dst []operand) { g.matrix(opcode, dst, nil, args[:4], args[4:6], args[6:]) })

@@ -23,6 +23,10 @@ func (g *generator) memory(s *ir.Memory) {
 		g.groupWait(s)
 	case s.Op == ir.BulkCopy:
 		g.bulkCopy(s)
+	case s.Op == ir.MapTiles:
+		g.mapTiles(s)
+	case s.Op == ir.BulkCopyTile:
+		g.bulkCopyTile(s)
 	case s.Op == ir.BulkWait:
 		g.bulkWait(s)
 	case s.Op == ir.Clock:

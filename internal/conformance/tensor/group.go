@@ -10,7 +10,7 @@ const groupStages = 2
 
 // groups64 computes 64 columns.
 //
-//quern:kernel block=256 instantiate=[8]kernel.Float16:[8]kernel.Float16:float32,[8]kernel.BFloat16:[8]kernel.BFloat16:float32,[4]float32:[4]float32:float32,[16]int8:[16]int8:int32,[16]int8:[16]uint8:int32,[16]uint8:[16]int8:int32,[16]uint8:[16]uint8:int32
+//quern:kernel block=256 instantiate=[8]kernel.Float16:[8]kernel.Float16:float32,[8]kernel.BFloat16:[8]kernel.BFloat16:float32,[4]float32:[4]float32:float32,[16]kernel.Float8E4M3:[16]kernel.Float8E4M3:float32,[16]kernel.Float8E4M3:[16]kernel.Float8E5M2:float32,[16]kernel.Float8E5M2:[16]kernel.Float8E4M3:float32,[16]kernel.Float8E5M2:[16]kernel.Float8E5M2:float32,[16]int8:[16]int8:int32,[16]int8:[16]uint8:int32,[16]uint8:[16]int8:int32,[16]uint8:[16]uint8:int32
 func groups64[A, B kernel.MatrixLine, C float32 | int32](t kernel.Thread, steps int, a []A, b []B, c []C) {
 	ta := kernel.Shared[[groupStages * 128 * 8]A](t)
 	tb := kernel.Shared[[groupStages * 64 * 8]B](t)

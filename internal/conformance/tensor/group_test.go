@@ -30,6 +30,18 @@ func TestGroups(t *testing.T) {
 		t.Run("float32", func(t *testing.T) {
 			checkGroups(t, d, cut, cut, 64, lines4, lines4, groups64[[4]float32, [4]float32, float32], LaunchGroups64)
 		})
+		t.Run("e4m3 by e4m3", func(t *testing.T) {
+			checkGroups(t, d, e4m3s, e4m3s, 64, lines16[kernel.Float8E4M3], lines16[kernel.Float8E4M3], groups64[[16]kernel.Float8E4M3, [16]kernel.Float8E4M3, float32], LaunchGroups64)
+		})
+		t.Run("e4m3 by e5m2", func(t *testing.T) {
+			checkGroups(t, d, e4m3s, e5m2s, 64, lines16[kernel.Float8E4M3], lines16[kernel.Float8E5M2], groups64[[16]kernel.Float8E4M3, [16]kernel.Float8E5M2, float32], LaunchGroups64)
+		})
+		t.Run("e5m2 by e4m3", func(t *testing.T) {
+			checkGroups(t, d, e5m2s, e4m3s, 64, lines16[kernel.Float8E5M2], lines16[kernel.Float8E4M3], groups64[[16]kernel.Float8E5M2, [16]kernel.Float8E4M3, float32], LaunchGroups64)
+		})
+		t.Run("e5m2 by e5m2", func(t *testing.T) {
+			checkGroups(t, d, e5m2s, e5m2s, 64, lines16[kernel.Float8E5M2], lines16[kernel.Float8E5M2], groups64[[16]kernel.Float8E5M2, [16]kernel.Float8E5M2, float32], LaunchGroups64)
+		})
 		t.Run("int8", func(t *testing.T) {
 			checkGroups(t, d, int8s, int8s, 64, lines16[int8], lines16[int8], groups64[[16]int8, [16]int8, int32], LaunchGroups64)
 		})
@@ -99,6 +111,9 @@ func checkGroups[A, B kernel.MatrixElement, LA, LB any, C float32 | int32](t *te
 			magnitude += math.Abs(p)
 		}
 		bound := float64(k+steps+1) * magnitude * 0x1p-23
+		if ea.format.IsFloat8() {
+			bound *= 0x1p10
+		}
 		if exact {
 			bound = 0
 		}

@@ -6,7 +6,7 @@ import "quern.dev/kernel"
 // columns; a has k columns. The index of an element is row*k+column in a, and
 // row*bRow+column*bColumn in b.
 //
-//quern:kernel block=64 instantiate=kernel.Float16:kernel.Float16:float32,kernel.BFloat16:kernel.BFloat16:float32,float32:float32:float32,float64:float64:float64,int8:int8:int32,int8:uint8:int32,uint8:int8:int32,uint8:uint8:int32
+//quern:kernel block=64 instantiate=kernel.Float16:kernel.Float16:float32,kernel.BFloat16:kernel.BFloat16:float32,float32:float32:float32,float64:float64:float64,kernel.Float8E4M3:kernel.Float8E4M3:float32,kernel.Float8E4M3:kernel.Float8E5M2:float32,kernel.Float8E5M2:kernel.Float8E4M3:float32,kernel.Float8E5M2:kernel.Float8E5M2:float32,int8:int8:int32,int8:uint8:int32,uint8:int8:int32,uint8:uint8:int32
 func product[A, B kernel.MatrixElement, C float32 | float64 | int32](t kernel.Thread, n, k, bRow, bColumn int, a []A, b []B, c []C) {
 	tile := t.BlockIdx.X*2 + t.Warp()
 	top, left := tile/(n/8)*16, tile%(n/8)*8
@@ -31,7 +31,7 @@ func product[A, B kernel.MatrixElement, C float32 | float64 | int32](t kernel.Th
 // load stores the fragments of a 16x16 tile that each warp reads from shared memory: the
 // words of A, and of both B with contiguous columns.
 //
-//quern:kernel block=64 instantiate=kernel.Float16:[8]kernel.Float16,kernel.BFloat16:[8]kernel.BFloat16,float32:[4]float32,int8:[16]int8,uint8:[16]uint8
+//quern:kernel block=64 instantiate=kernel.Float16:[8]kernel.Float16,kernel.BFloat16:[8]kernel.BFloat16,float32:[4]float32,kernel.Float8E4M3:[16]kernel.Float8E4M3,int8:[16]int8,uint8:[16]uint8
 func load[T kernel.MatrixElement, R kernel.MatrixLine](t kernel.Thread, lines []R, words []uint32) {
 	tiles := kernel.Shared[[2][16][2]R](t)
 	line, half, warp := t.Lane()%16, t.Lane()/16, t.Warp()

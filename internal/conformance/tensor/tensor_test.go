@@ -36,6 +36,10 @@ var (
 		}}
 	float64s = element[float64]{mma.Float64,
 		func(rng *rand.Rand) float64 { return rng.NormFloat64() }, func(x float64) float64 { return x }}
+	e4m3s = element[kernel.Float8E4M3]{mma.E4M3,
+		func(rng *rand.Rand) kernel.Float8E4M3 { return kernel.ToFloat8E4M3(float(rng)) }, kernel.Float8E4M3.Float64}
+	e5m2s = element[kernel.Float8E5M2]{mma.E5M2,
+		func(rng *rand.Rand) kernel.Float8E5M2 { return kernel.ToFloat8E5M2(float(rng)) }, kernel.Float8E5M2.Float64}
 	int8s = element[int8]{mma.Int8,
 		func(rng *rand.Rand) int8 { return int8(rng.Uint32()) }, func(x int8) float64 { return float64(x) }}
 	uint8s = element[uint8]{mma.Uint8,
@@ -58,6 +62,10 @@ func TestProducts(t *testing.T) {
 		})
 		t.Run("float32", func(t *testing.T) { checkProduct[float32, float32, float32](t, d, float32s, float32s) })
 		t.Run("float64", func(t *testing.T) { checkProduct[float64, float64, float64](t, d, float64s, float64s) })
+		t.Run("e4m3 by e4m3", func(t *testing.T) { checkProduct[kernel.Float8E4M3, kernel.Float8E4M3, float32](t, d, e4m3s, e4m3s) })
+		t.Run("e4m3 by e5m2", func(t *testing.T) { checkProduct[kernel.Float8E4M3, kernel.Float8E5M2, float32](t, d, e4m3s, e5m2s) })
+		t.Run("e5m2 by e4m3", func(t *testing.T) { checkProduct[kernel.Float8E5M2, kernel.Float8E4M3, float32](t, d, e5m2s, e4m3s) })
+		t.Run("e5m2 by e5m2", func(t *testing.T) { checkProduct[kernel.Float8E5M2, kernel.Float8E5M2, float32](t, d, e5m2s, e5m2s) })
 		t.Run("int8", func(t *testing.T) { checkProduct[int8, int8, int32](t, d, int8s, int8s) })
 		t.Run("int8 by uint8", func(t *testing.T) { checkProduct[int8, uint8, int32](t, d, int8s, uint8s) })
 		t.Run("uint8 by int8", func(t *testing.T) { checkProduct[uint8, int8, int32](t, d, uint8s, int8s) })
@@ -125,6 +133,9 @@ func TestLoads(t *testing.T) {
 			checkLoads[kernel.BFloat16, [8]kernel.BFloat16](t, d, load[kernel.BFloat16, [8]kernel.BFloat16])
 		})
 		t.Run("float32", func(t *testing.T) { checkLoads[float32, [4]float32](t, d, load[float32, [4]float32]) })
+		t.Run("float8", func(t *testing.T) {
+			checkLoads[kernel.Float8E4M3, [16]kernel.Float8E4M3](t, d, load[kernel.Float8E4M3, [16]kernel.Float8E4M3])
+		})
 		t.Run("int8", func(t *testing.T) { checkLoads[int8, [16]int8](t, d, load[int8, [16]int8]) })
 		t.Run("uint8", func(t *testing.T) { checkLoads[uint8, [16]uint8](t, d, load[uint8, [16]uint8]) })
 	})
@@ -132,11 +143,11 @@ func TestLoads(t *testing.T) {
 
 // loaded and line are the sets of types that load is compiled for.
 type loaded interface {
-	kernel.Float16 | kernel.BFloat16 | float32 | int8 | uint8
+	kernel.Float16 | kernel.BFloat16 | kernel.Float8E4M3 | float32 | int8 | uint8
 }
 
 type line interface {
-	[8]kernel.Float16 | [8]kernel.BFloat16 | [4]float32 | [16]int8 | [16]uint8
+	[8]kernel.Float16 | [8]kernel.BFloat16 | [16]kernel.Float8E4M3 | [4]float32 | [16]int8 | [16]uint8
 }
 
 // bytesOf returns n lines of 16 bytes that all differ.
@@ -247,6 +258,8 @@ func elements[T kernel.MatrixElement, R line](line R) []T {
 	case [8]kernel.BFloat16:
 		return any(line[:]).([]T)
 	case [4]float32:
+		return any(line[:]).([]T)
+	case [16]kernel.Float8E4M3:
 		return any(line[:]).([]T)
 	case [16]int8:
 		return any(line[:]).([]T)

@@ -132,3 +132,14 @@ func atomicOnTable(t kernel.Thread, out []int32) {
 	kernel.AtomicAdd(&counters[1], 1)
 	out[0] = kernel.LoadAcquire(&counters[2])
 }
+
+//quern:kernel block=128
+func tileOfFloat64(t kernel.Thread, n int, maps []kernel.TileMap, a []float64) {
+	arrived := kernel.Shared[kernel.CopyBarrier](t)
+	tile := kernel.Shared[[512][4]float32](t)
+	var own kernel.TileMap
+	kernel.MapTiles(t, &maps[0], a, n, n, n, 64)
+	kernel.MapTiles(t, &own, a, n, n, n, 64)
+	kernel.BulkCopyTile(t, arrived, tile[:], &maps[0], a, n, n, n, 0, 0)
+	kernel.BulkWait(t, arrived)
+}
