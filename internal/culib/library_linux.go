@@ -2,27 +2,20 @@ package culib
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 
-	"github.com/ebitengine/purego"
-
+	"quern.dev/internal/dynlib"
 	"quern.dev/internal/engine"
 )
 
-type sharedObject struct{ handle uintptr }
-
 // openFile opens the first file of a library that can be opened.
 func openFile(k engine.Library, cuda int) (lib Library, path string, err error) {
-	// The C library keeps the last error per thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	d := &descriptions[k]
 	reason := ""
 	for _, place := range candidates(d, cuda) {
-		handle, err := purego.Dlopen(place, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		lib, err := dynlib.Open(place)
 		if err == nil {
-			return &sharedObject{handle}, place, nil
+			return lib, place, nil
 		}
 		if strings.Contains(place, "/") { // a file that exists
 			reason = ": " + err.Error()
@@ -38,17 +31,4 @@ func openFile(k engine.Library, cuda int) (lib Library, path string, err error) 
 		return nil, "", fmt.Errorf("the driver supports CUDA %d only", cuda)
 	}
 	return nil, "", fmt.Errorf("%s was not found%s", strings.Join(names, " or "), reason)
-}
-
-func (l *sharedObject) Lookup(name string) uintptr {
-	addr, err := purego.Dlsym(l.handle, name)
-	if err != nil {
-		return 0
-	}
-	return addr
-}
-
-func (l *sharedObject) Call(function uintptr, args []uintptr) uintptr {
-	r, _, _ := purego.SyscallN(function, args...)
-	return r
 }

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"syscall"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"quern.dev/internal/dynlib"
 )
 
-type sharedObject struct{ handle uintptr }
+type sharedObject struct{ *dynlib.Library }
 
 // places are where the library is searched, after QUERN_CUPTI: the names that the dynamic
 // loader knows, then the toolkit's directories.
@@ -35,40 +36,24 @@ func places() []string {
 
 // Open opens the library, once per process.
 var Open = sync.OnceValues(func() (Library, error) {
-	// The C library keeps the last error per thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	if name := os.Getenv(LibraryVariable); name != "" {
-		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		lib, err := dynlib.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", LibraryVariable, err)
 		}
-		return &sharedObject{handle}, nil
+		return sharedObject{lib}, nil
 	}
 	for _, name := range places() {
-		if handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL); err == nil {
-			return &sharedObject{handle}, nil
+		if lib, err := dynlib.Open(name); err == nil {
+			return sharedObject{lib}, nil
 		}
 	}
 	return nil, errors.New("CUPTI (libcupti.so) was not found; it is part of the CUDA toolkit, and " + LibraryVariable + " may name its file")
 })
 
-func (l *sharedObject) Lookup(name string) uintptr {
-	addr, err := purego.Dlsym(l.handle, name)
-	if err != nil {
-		return 0
-	}
-	return addr
-}
+func (sharedObject) Callback(f any) uintptr { return purego.NewCallback(f) }
 
-func (l *sharedObject) Call(function uintptr, args []uintptr) uintptr {
-	r, _, _ := purego.SyscallN(function, args...)
-	return r
-}
-
-func (l *sharedObject) Callback(f any) uintptr { return purego.NewCallback(f) }
-
-func (l *sharedObject) Memory(size int) (unsafe.Pointer, error) {
+func (sharedObject) Memory(size int) (unsafe.Pointer, error) {
 	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		return nil, err

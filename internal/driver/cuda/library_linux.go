@@ -5,37 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 
-	"github.com/ebitengine/purego"
+	"quern.dev/internal/dynlib"
 )
 
-type sharedObject struct {
-	handle uintptr
-}
-
 func openLibrary() (Library, error) {
-	// The C library keeps the last error per thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	handle, err := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL)
+	lib, err := dynlib.Open("libcuda.so.1")
 	if err != nil {
 		return nil, fmt.Errorf("the NVIDIA driver library was not found: %w", err)
 	}
-	return &sharedObject{handle}, nil
-}
-
-func (l *sharedObject) Lookup(name string) uintptr {
-	addr, err := purego.Dlsym(l.handle, name)
-	if err != nil {
-		return 0
-	}
-	return addr
-}
-
-func (l *sharedObject) Call(function uintptr, args []uintptr) uintptr {
-	r, _, _ := purego.SyscallN(function, args...)
-	return r
+	return lib, nil
 }
 
 // controlFile is the device file that the driver library uses to talk to the kernel
