@@ -12,8 +12,10 @@ const (
 	Stop                       // like Done; the actor then terminates
 	ReplyAndStop               // like Reply; the actor then terminates
 
-	// Again means that the message is not handled yet. It stays first in the
-	// actor's mailbox, and the handler is called with it again later. Writes to
-	// the state are kept; writes to out are discarded.
+	// Again means that the message is not handled yet, and the handler is called
+	// with it again later. It stays before later messages of its level of priority,
+	// or, if an actor on the device sent it, before later messages of such actors.
+	// Others may be handled first. Writes to the state are kept; writes to out are
+	// discarded.
 	Again
 )

@@ -19,7 +19,10 @@
 // The quern gen tool compiles it for GPUs and for all CPU cores, and writes a
 // typed launcher, LaunchSaxpy. Options follow the directive:
 //
-//	unchecked    no bounds checks
+//	unchecked    no checks of bounds and nil pointers
+//	also=unchecked
+//	             compiles a second kernel without these checks, with its own
+//	             launcher: LaunchSaxpyUnchecked
 //	fastmath     float32 functions use the hardware's approximations directly,
 //	             without the bound of 2 ULP
 //	block=256    the block size that every launch must use; Linear, Plane and
@@ -29,6 +32,8 @@
 //	             hold at once, which limits the registers per thread
 //	maxregs=64   the maximum number of registers per thread
 //	cluster=2    the number of blocks per cluster, on GPUs with clusters
+//	only=gpu     the kernel is compiled for GPUs only, and cpu interprets it;
+//	             only=cpu compiles it for the CPU only
 //	instantiate=float32,float64
 //	             the types for which a generic kernel is compiled; with several
 //	             type parameters instantiate=float32:int16,float64:int32
@@ -48,8 +53,8 @@
 //
 // Kernels are written in a subset of Go, with Go's semantics: integers wrap
 // around, int and uint have 64 bits, and a shift by more than the width gives 0
-// (or -1). Division by zero, an index out of range and panic stop the thread and
-// fail the launch. The compiler may fuse products and sums, as the Go
+// (or -1). Division by zero, an index out of range, a nil pointer and panic stop
+// the thread and fail the launch. The compiler may fuse products and sums, as the Go
 // specification allows; an explicit conversion such as float32(x*y) prevents it.
 //
 // The subset includes

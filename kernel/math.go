@@ -11,7 +11,11 @@ import (
 // two neighboring values.
 
 // Sqrt returns the square root of x.
-func Sqrt[T Float](x T) T { return T(math.Sqrt(float64(x))) }
+//
+// The subtraction changes nothing. It computes the operand in a fresh register, which Go
+// then uses for the result: on amd64, SQRTSS and SQRTSD wait for the last value of their
+// destination register, which may be the result of the previous iteration of a loop.
+func Sqrt[T Float](x T) T { return T(math.Sqrt(float64(x - 0))) }
 
 // Rsqrt returns 1/Sqrt(x).
 func Rsqrt[T Float](x T) T { return 1 / Sqrt(x) }

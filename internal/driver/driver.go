@@ -186,6 +186,8 @@ type Kernel struct {
 	// shared memory, before the part that the launch asks for.
 	Placed int
 
+	Label string // what reports call it: the package's path, a dot and the Go function
+
 	Prints bool // it calls kernel.Printf
 
 	// Cooperative: all blocks of a launch must be resident at once. A launch with too

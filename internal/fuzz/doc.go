@@ -15,8 +15,8 @@
 // Generated programs terminate, have no data races and use no unspecified behavior, so
 // there is only one correct result. (They do convert floats to integers that cannot hold
 // them, which Go leaves unspecified and kernels define: in plain Go those conversions call
-// kernel.ToInteger.) Some programs fail a check of an index, divisor or shift count in
-// some threads. Every device must then report one of these threads.
+// kernel.ToInteger.) Some programs fail a check of an index, divisor, shift count or
+// pointer in some threads. Every device must then report one of these threads.
 //
 // A third of the programs consist mainly of what the compiler runs in batches and joins
 // into vector accesses: loops whose number of iterations depends on data and that gather

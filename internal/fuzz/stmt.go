@@ -426,7 +426,15 @@ func (f *frame) pointerStatement() {
 		text, t = f.place(v)
 	}
 	p := &variable{name: f.name(), t: pointerTo(t), fixed: true}
-	f.line("%s := &%s", p.name, text)
+	hides := slices.ContainsFunc(f.vars, func(w *variable) bool { return w.name == p.name })
+	switch n := g.IntN(6); {
+	case n > 1 || hides:
+		f.line("%s := &%s", p.name, text)
+	case n == 0 && f.faulty():
+		f.line("var %s %s\nif %s {\n%s = &%s\n}", p.name, p.t.text, f.condition(1), p.name, text)
+	default:
+		f.line("var %s %s\nif %s {\n%s = &%s\n} else {\n%s = &%s\n}", p.name, p.t.text, f.condition(1), p.name, text, p.name, text)
+	}
 	f.add(p)
 	if g.IntN(3) == 0 {
 		for _, w := range fit {

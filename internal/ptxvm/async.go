@@ -56,7 +56,8 @@ func decodeAsyncCopy(d *decoder) {
 	from := d.in
 	d.in.offset, d.in.access = 0, access{write: true, size: uint8(size)}
 	d.address(d.args[0], sharedSpace)
-	d.emit(func(t *thread, in *instr) { t.copyAsync(in, &from) })
+	d.in.from = &from
+	d.emit(func(t *thread, in *instr) { t.copyAsync(in, in.from) })
 }
 
 // copyAsync starts a copy. in is its write, from its read.

@@ -86,7 +86,8 @@ func barrierSync(t *thread, in *instr) {
 	b := t.b
 	bar := &b.barriers[id]
 	if b.checks && bar.count == 0 && bar.parked > 0 && bar.pc != t.pc {
-		t.fault(DivergentBarrier, in, 0, "other threads wait at PTX line %d", b.code[bar.pc-1].line)
+		at := b.entry.site(&b.code[bar.pc-1], [3]int{}, [3]int{}).position()
+		t.fault(DivergentBarrier, in, 0, "other threads wait at %s", at)
 		return
 	}
 	bar.pc = t.pc

@@ -82,6 +82,8 @@ type block struct {
 	barriers   [16]barrier
 	mbarriers  map[uint64]*mbarrier // by offset in shared memory
 
+	counter *counter // nil unless the launch counts
+
 	*clock            // of the race checker
 	blockStart uint32 // timestamps of the start of the block, its last barrier, and its cluster's last barrier
 	barrier    uint32
@@ -90,6 +92,9 @@ type block struct {
 	fuel       int    // instructions left in the quantum
 	err        error
 	fences     uint32 // number of fences executed; see decodeFence
+
+	counts  []Count // by instruction; nil unless the launch counts
+	counted uint64  // blocks
 }
 
 // coordinates returns the x, y and z of the thread with the given linear index.
@@ -110,6 +115,7 @@ func (b *block) blockIndex(linear uint64) [3]int {
 func (b *block) start(linear uint64) {
 	b.index, b.linear = b.blockIndex(linear), linear
 	b.live = len(b.threads)
+	b.counted++
 	clear(b.barriers[:])
 	clear(b.mbarriers)
 	if b.checks {
@@ -159,6 +165,9 @@ func (b *block) run() {
 // pass runs each ready thread until it waits. It reports whether any thread ran, and
 // whether any thread waits for other blocks.
 func (b *block) pass() (progress, pauses bool) {
+	if b.counts != nil {
+		return b.passLockstep()
+	}
 	for i := range b.threads {
 		t := &b.threads[i]
 		if t.state == paused {
@@ -168,7 +177,11 @@ func (b *block) pass() (progress, pauses bool) {
 			continue
 		}
 		granted, fuel := b.granted, b.fuel
-		t.run()
+		if b.counter != nil {
+			b.counter.run(t)
+		} else {
+			t.run()
+		}
 		progress = progress || t.state != polling || b.granted+uint64(fuel)-granted-uint64(b.fuel) > pollSteps
 		// Release waiting threads here, not in the instruction, so that they continue in
 		// index order.

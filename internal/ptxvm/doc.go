@@ -33,6 +33,11 @@
 // NaN results of arithmetic are canonical. Clocks count instructions. Registers are
 // initially zero.
 //
+// With Config.Counter, the threads of a warp run in lockstep: of those that can run, the ones
+// at the first instruction, so that they converge behind branches and loops as on a GPU. The
+// counter gets, by source line, the instructions of warps, their active lanes, the sectors of
+// global memory and the bank conflicts of shared memory that accesses cause.
+//
 // # Memory
 //
 // A Memory is the global address space of a device. Each allocation has its own 64 GiB

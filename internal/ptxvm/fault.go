@@ -90,13 +90,21 @@ type Site struct {
 	Thread  [3]int
 }
 
+// position returns the position in the Go source or, if that is unknown, in the PTX text.
+func (s Site) position() string {
+	switch {
+	case s.Line > 0:
+		return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Col)
+	case s.PTXLine > 0:
+		return fmt.Sprintf("PTX line %d", s.PTXLine)
+	}
+	return ""
+}
+
 func (s Site) String() string {
 	var text strings.Builder
-	if s.Line > 0 {
-		fmt.Fprintf(&text, "%s:%d:%d ", s.File, s.Line, s.Col)
-	}
-	if s.PTXLine > 0 {
-		fmt.Fprintf(&text, "(PTX line %d) ", s.PTXLine)
+	if at := s.position(); at != "" {
+		text.WriteString(at + " ")
 	}
 	fmt.Fprintf(&text, "block (%d,%d,%d) thread (%d,%d,%d)",
 		s.Block[0], s.Block[1], s.Block[2], s.Thread[0], s.Thread[1], s.Thread[2])

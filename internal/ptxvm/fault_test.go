@@ -59,7 +59,7 @@ func TestMemoryFaultsNameTheLine(t *testing.T) {
 
 func TestFaultNamesTheGoLineOfTheNearestLoc(t *testing.T) {
 	src := header + `.file 1 "saxpy.go"
-.file 2 "other.go", 123, 456
+.file 2 "gr\u00f6\u00dfe.go", 123, 456
 .visible .entry k(.param .u64 out)
 {
 .reg .b64 %rd<4>;
@@ -95,7 +95,7 @@ done: ret;
 	if f.Site != want {
 		t.Errorf("site %+v, want %+v", f.Site, want)
 	}
-	const text = `kernel k: out-of-bounds access: global store of 4 bytes: 0 bytes after the end of "y" (4 bytes) at saxpy.go:18:3 (PTX line 20) block (0,2,0) thread (5,0,0)`
+	const text = `kernel k: out-of-bounds access: global store of 4 bytes: 0 bytes after the end of "y" (4 bytes) at saxpy.go:18:3 block (0,2,0) thread (5,0,0)`
 	if f.Error() != text {
 		t.Errorf("error\n%s\nwant\n%s", f.Error(), text)
 	}
@@ -241,5 +241,17 @@ func TestKindsHaveNames(t *testing.T) {
 	}
 	if got := Kind(200).String(); got != "Kind(200)" {
 		t.Errorf("unknown kind is called %q", got)
+	}
+}
+
+func TestPositionsAreLinesOfGoIfTheyAreKnown(t *testing.T) {
+	for want, s := range map[string]Site{
+		"saxpy.go:18:3": {File: "saxpy.go", Line: 18, Col: 3, PTXLine: 20},
+		"PTX line 20":   {PTXLine: 20},
+		"":              {},
+	} {
+		if got := s.position(); got != want {
+			t.Errorf("%+v is at %q, want %q", s, got, want)
+		}
 	}
 }

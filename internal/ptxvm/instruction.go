@@ -20,8 +20,12 @@ type instr struct {
 	collective collective // the operation that runs once all lanes of a warp operation have arrived
 	slots      []int32    // elements of a vector, targets of brx.idx
 	offset     uint64     // added to an address; a large immediate
+	from       *instr     // the read of a copy, whose write this is
+	operations uint16     // floating-point operations of a thread
 	line       int32      // line in the PTX text
 	loc        int32      // index in Entry.locations
+	class      Class      // for counts
+	flops      uint8      // floating-point operations of a thread, for counts
 }
 
 const noGuard = -1
@@ -102,6 +106,7 @@ func (d *decoder) emit(run exec) {
 	}
 	in := d.in
 	in.exec = run
+	in.operations = floatOperations(d.opcode, d.text)
 	d.f.code = append(d.f.code, in)
 }
 
@@ -267,6 +272,9 @@ func (d *decoder) address(o operand, sp space) {
 	d.in.offset = o.value
 	switch base.kind {
 	case constOperand:
+		if sp != localSpace { // as ptxas does
+			d.p.fail("%s: a constant address is allowed only in local memory", d.text)
+		}
 		d.in.a = d.f.constant(base.value)
 		return
 	case nameOperand:

@@ -36,9 +36,16 @@ type Config struct {
 	// Cooperative makes all blocks take turns, so that they can wait for each other. There
 	// may be at most MaxTogether blocks.
 	Cooperative bool
+	// Counter counts what the launch does, if it is not nil.
+	Counter *Counter
+	Label   string // what Counter calls the kernel; "" for its name
 	// Workers is the number of blocks that run concurrently without Checks; zero means
 	// GOMAXPROCS.
 	Workers int
+	// Counting makes the launch count what it executes; nil means that it does not. Such a
+	// launch may run only some blocks, so its results are incomplete. It is not possible with
+	// Cooperative, and for kernels with clusters.
+	Counting *Counting
 }
 
 // LaunchError reports a Config that is not valid for the kernel.
@@ -58,6 +65,8 @@ type launch struct {
 	table   []*allocation
 	params  []byte
 	blocks  uint64
+	sample  uint64    // blocks that run, 0 for all
+	counted *estimate // nil unless the launch counts
 
 	next      atomic.Uint64 // next block to run
 	remaining atomic.Int64  // instructions
@@ -98,7 +107,16 @@ func (m *Module) Launch(ctx context.Context, entry string, c Config) error {
 		defer c.Memory.checked.Unlock()
 	}
 	l.table = c.Memory.snapshot(c.Checks)
-	return l.run()
+	if c.Counter != nil {
+		c.Counter.add(e, c.Label, 1, 0, 0, nil)
+	}
+	if c.Counting == nil {
+		return l.run()
+	}
+	l.counted, l.sample = &estimate{touched: map[uint64]touch{}}, uint64(max(0, c.Counting.Blocks))
+	err = l.run()
+	l.finishCounting(c.Counting)
+	return err
 }
 
 // snapshot returns the current allocations, with shadow memory if checks is set.
@@ -176,6 +194,9 @@ func (e *Entry) validate(c *Config) error {
 	if n := c.Grid[0] * c.Grid[1] * c.Grid[2]; c.Cooperative && n > MaxTogether {
 		return fail("%d blocks must run together: the limit is %d", n, MaxTogether)
 	}
+	if c.Counting != nil && (c.Cooperative || e.Cluster[0] > 0) {
+		return fail("blocks that wait for each other cannot be counted")
+	}
 	if c.MaxSteps < 0 {
 		return fail("MaxSteps is %d: want zero or more", c.MaxSteps)
 	}
@@ -230,12 +251,19 @@ func (l *launch) work() error {
 	b := l.entry.machine()
 	b.prepare(l)
 	for b.err == nil && !l.stopped.Load() {
-		linear := l.next.Add(1) - 1
-		if linear >= l.blocks {
+		linear, ok := l.sampled(l.next.Add(1) - 1)
+		if !ok {
 			break
 		}
 		b.start(linear)
 		b.run()
+		if b.counter != nil && b.err == nil {
+			b.counter.endBlock(b)
+		}
+	}
+	if b.counter != nil {
+		l.endCounting(b.counter)
+		b.counter = nil
 	}
 	err := b.err
 	if err != nil {
@@ -283,6 +311,10 @@ func (b *block) prepare(l *launch) {
 	b.params = l.params
 	b.fuel, b.granted = 0, 0
 	b.err = nil
+	b.counts, b.counted = nil, 0
+	if c.Counter != nil {
+		b.counts = make([]Count, len(b.code))
+	}
 	if len(b.threads) != threads {
 		b.threads = make([]thread, threads)
 		b.warps = make([]warp, (threads+warpSize-1)/warpSize)
@@ -307,6 +339,7 @@ func (b *block) prepare(l *launch) {
 			b.sharedInit, b.sharedRace = nil, nil
 		}
 	}
+	b.prepareCounter(l)
 	if !b.checks {
 		return
 	}
@@ -333,6 +366,10 @@ func (e *Entry) localStride() int { return (e.LocalSize + 15) &^ 15 }
 func (b *block) release() {
 	if b.checks {
 		b.launch.config.Memory.raceClock = b.now
+	}
+	if c := b.launch.config.Counter; c != nil {
+		c.add(b.entry, "", 0, b.counted, b.counted*uint64(len(b.threads)), b.counts)
+		b.counts = nil
 	}
 	b.launch, b.table, b.params, b.initial = nil, nil, nil, nil
 	b.entry.machines.Put(b)

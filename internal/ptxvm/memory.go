@@ -34,7 +34,7 @@ const (
 const DefaultLimit = 8 << 30
 
 // ErrOutOfMemory is returned when an allocation exceeds the limit of a Memory.
-var ErrOutOfMemory = errors.New("ptxvm: out of memory")
+var ErrOutOfMemory = errors.New("out of memory")
 
 // AddressError reports a host access to a range that is not within one allocation.
 type AddressError struct {

@@ -250,7 +250,11 @@ func (p *parser) rawLine(line int32) string {
 
 func (p *parser) file(line int32) {
 	n := p.expect(integer, "a file number").value
-	p.module.files[n] = p.expect(quoted, "a file name").text
+	name := p.expect(quoted, "a file name").text
+	if plain, err := strconv.Unquote(`"` + name + `"`); err == nil { // PTX is ASCII
+		name = plain
+	}
+	p.module.files[n] = name
 	p.skipLine(line)
 }
 

@@ -203,6 +203,10 @@ func sameBits[T any](x, y *T) bool {
 // ReduceAdd gives every thread the sum over the warp. It adds in tree order, with
 // distances of 16, 8, 4, 2 and 1.
 func ReduceAdd[T kernel.Number](dst, src []T) {
+	if len(src) == warpSize && len(dst) == 1 {
+		dst[0] = sum((*[warpSize]T)(src))
+		return
+	}
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
 		if len(s) == warpSize {
@@ -221,11 +225,11 @@ func ReduceAdd[T kernel.Number](dst, src []T) {
 }
 
 func sum[T kernel.Number](s *[warpSize]T) T {
-	var q [4]T
-	for i := range q {
-		q[i] = ((s[i] + s[i+16]) + (s[i+8] + s[i+24])) + ((s[i+4] + s[i+20]) + (s[i+12] + s[i+28]))
-	}
-	return (q[0] + q[2]) + (q[1] + q[3])
+	q0 := ((s[0] + s[16]) + (s[8] + s[24])) + ((s[4] + s[20]) + (s[12] + s[28]))
+	q1 := ((s[1] + s[17]) + (s[9] + s[25])) + ((s[5] + s[21]) + (s[13] + s[29]))
+	q2 := ((s[2] + s[18]) + (s[10] + s[26])) + ((s[6] + s[22]) + (s[14] + s[30]))
+	q3 := ((s[3] + s[19]) + (s[11] + s[27])) + ((s[7] + s[23]) + (s[15] + s[31]))
+	return (q0 + q2) + (q1 + q3)
 }
 
 // ReduceMin gives every thread the smallest value of the warp, or NaN if there is

@@ -138,6 +138,12 @@ func (fn *function) method(x ast.Expr, s *selected) *method {
 		return nil
 	}
 
+	// Before the operand, which may be a package-level variable.
+	name := named.Obj().Name() + "." + obj.Name()
+	if pkg := obj.Pkg(); fn.hostOnly(x, pkg.Path(), pkg.Name(), name) {
+		return nil
+	}
+
 	// The operand as a place or a pointer, through embedded fields.
 	var recvValue ir.Expr
 	embedded := index[:len(index)-1]
@@ -177,7 +183,7 @@ func (fn *function) method(x ast.Expr, s *selected) *method {
 			typeArgs = append(typeArgs, fn.subst(n.TypeArgs().At(i)))
 		}
 	}
-	return &method{obj.Pkg().Path(), named.Obj().Name() + "." + obj.Name(), typeArgs, recvValue}
+	return &method{obj.Pkg().Path(), name, typeArgs, recvValue}
 }
 
 func receiverType(t types.Type) (named *types.Named, pointer bool) {
@@ -201,6 +207,16 @@ func embeddedType(t types.Type, path []int) types.Type {
 		t = s.Field(i).Type()
 	}
 	return t
+}
+
+// hostOnly reports an error for a call of a function that only the host can run.
+func (fn *function) hostOnly(call ast.Node, path, pkg, name string) bool {
+	reason := hostOnly[path]
+	if reason == "" || inKernels[path+"."+name] {
+		return false
+	}
+	fn.errorf(call.Pos(), "%s.%s cannot be called in kernels: %s", pkg, name, reason)
+	return true
 }
 
 // callBody lowers the function's source and a call of it.
@@ -257,8 +273,7 @@ func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArg
 	if obj == nil {
 		return nil
 	}
-	if reason := hostOnly[src.Path]; reason != "" && !inKernels[src.Path+"."+name] {
-		fn.errorf(e.Pos(), "%s.%s cannot be called in kernels: %s", src.Name, name, reason)
+	if fn.hostOnly(e, src.Path, src.Name, name) {
 		return nil
 	}
 	if obj.Signature().Variadic() {

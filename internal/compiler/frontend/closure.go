@@ -290,8 +290,7 @@ const (
 // callHigherOrder lowers the body of a function that takes or returns functions.
 func (fn *function) callHigherOrder(e *ast.CallExpr, src *Package, fd *ast.FuncDecl, sig *types.Signature, typeArgs []types.Type, recv ir.Expr) []ir.Expr {
 	name := declName(fd)
-	if reason := hostOnly[src.Path]; reason != "" && !inKernels[src.Path+"."+name] {
-		fn.errorf(e.Pos(), "%s.%s cannot be called in kernels: %s", src.Name, name, reason)
+	if fn.hostOnly(e, src.Path, src.Name, name) {
 		return nil
 	}
 	child := &function{

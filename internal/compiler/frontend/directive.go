@@ -118,6 +118,8 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 				case attached[c.Pos()] || hints[c.Pos()]:
 				case strayHint(c.Text) != "":
 					l.errorAt(c.Pos(), "", "%s", strayHint(c.Text))
+				case strings.HasPrefix(c.Text, directivePrefix) && insideFunction(f, c.Pos()) && unknownInside(c.Text) != "":
+					l.errorAt(c.Pos(), "", "%s", unknownInside(c.Text))
 				case strings.HasPrefix(c.Text, directivePrefix) && insideFunction(f, c.Pos()):
 					l.errorAt(c.Pos(), "", "the directive is inside a function, where it has no effect; put it directly above the function")
 				case strings.HasPrefix(c.Text, directivePrefix):
@@ -128,6 +130,37 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 			}
 		}
 	}
+}
+
+// verbs are the first words of all directives.
+var verbs = []string{"kernel", actorVerb, uncheckedVerb, assemblyVerb, operatorVerb, templateVerb, unrollVerb, noUnrollVerb}
+
+// similarVerb returns the verb that an unknown one resembles, or "".
+func similarVerb(unknown string) string {
+	best, least := "", max(1, len(unknown)/3)+1
+	for _, verb := range verbs {
+		if d := edits(strings.ToLower(unknown), verb); d < least {
+			best, least = verb, d
+		}
+	}
+	return best
+}
+
+// unknownInside returns the error for a directive inside a function that was meant as a loop
+// hint, or as none of the directives; "" for others.
+func unknownInside(comment string) string {
+	verb := ""
+	if fields := words(strings.TrimPrefix(comment, directivePrefix), token.NoPos); len(fields) > 0 {
+		verb = fields[0].text
+	}
+	write := "; those inside a function are " + directivePrefix + unrollVerb + " and " + directivePrefix + noUnrollVerb
+	switch similar := similarVerb(verb); {
+	case slices.Contains(verbs, verb), similar != "" && !isHint(similar):
+		return ""
+	case similar != "":
+		write = "; did you mean " + directivePrefix + similar + "?"
+	}
+	return "unknown directive " + directivePrefix + verb + write
 }
 
 // insideFunction reports whether a position is on or after the first line of a function

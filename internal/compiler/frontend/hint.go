@@ -18,12 +18,18 @@ import (
 // maxUnroll is the maximum number of copies in a hint.
 const maxUnroll = 64
 
+// Verbs of loop hints.
+const (
+	unrollVerb   = "unroll"
+	noUnrollVerb = "nounroll"
+)
+
 // isHint reports whether a directive is a loop hint.
-func isHint(verb string) bool { return verb == "unroll" || verb == "nounroll" }
+func isHint(verb string) bool { return verb == unrollVerb || verb == noUnrollVerb }
 
 // parseHint parses a hint; wrong describes an error.
 func parseHint(d directive) (hint ir.Unroll, wrong string) {
-	if d.verb == "nounroll" {
+	if d.verb == noUnrollVerb {
 		if len(d.args) > 0 {
 			return 0, "nounroll has no argument; for a number of copies write //quern:unroll N"
 		}

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -73,7 +74,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 					continue
 				}
 				if dir.verb != "kernel" {
-					l.errorAt(dir.pos, "", "unknown directive //quern:%s; did you mean //quern:kernel?", dir.verb)
+					l.errorAt(dir.pos, "", "unknown directive //quern:%s; did you mean //quern:%s?", dir.verb, cmp.Or(similarVerb(dir.verb), "kernel"))
 					continue
 				}
 				if isKernel {
@@ -482,6 +483,10 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 		}
 	}
 	if fd.Body == nil {
+		if _, ok := declarations[obj.Pkg().Path()]; ok && !l.world.hasStandard() {
+			fn.errorf(fd.Pos(), "%s: %s", f.Name, noStandard)
+			return f
+		}
 		fn.errorf(fd.Pos(), "%s has no Go body (it is written in assembly), so it cannot be compiled", f.Name)
 		return f
 	}

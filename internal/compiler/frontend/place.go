@@ -106,7 +106,8 @@ func (fn *function) deref(ptr ir.Expr, pos token.Pos) ir.Place {
 	if ptr.Type().Kind != ir.Pointer {
 		return fn.badPlace(ir.TInt)
 	}
-	return &ir.DerefPlace{Ptr: ptr, Pos: fn.l.pos(pos)}
+	_, direct := ptr.(*ir.Addr)
+	return &ir.DerefPlace{Ptr: ptr, Check: !direct && !fn.unchecked, Pos: fn.l.pos(pos)}
 }
 
 // elem returns an element of a slice.
@@ -207,7 +208,7 @@ func (fn *function) stabilise(p ir.Place, pos token.Pos) (ir.Place, bool) {
 		if _, direct := p.Ptr.(*ir.Addr); !direct {
 			p.Ptr = fn.stable(p.Ptr, pos)
 		}
-		return p, false
+		return p, false // taking the address checks it
 	}
 	return p, false
 }
@@ -224,6 +225,9 @@ func clearChecks(p ir.Place) {
 			q.Check = false
 			return
 		case *ir.ArrayPlace:
+			q.Check = false
+			return
+		case *ir.DerefPlace:
 			q.Check = false
 			return
 		default:

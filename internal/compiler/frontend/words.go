@@ -54,7 +54,7 @@ func (fn *function) wordsFunc(e *ast.CallExpr, t *ir.Type, scope ir.Scope) *ir.F
 		at.Check = !fn.unchecked
 		body.emit(&ir.Check{Place: at})
 	}
-	p.value(&ir.DerefPlace{Ptr: ir.Get(msg), Pos: pos}, t, 0)
+	p.value(&ir.DerefPlace{Ptr: ir.Get(msg), Check: !fn.unchecked, Pos: pos}, t, 0)
 	p.skip((t.Size() + 3) / 4)
 	f.Body = body.out
 	return f
@@ -327,7 +327,7 @@ func (fn *function) getWordsFunc(e *ast.CallExpr, t *ir.Type, scope ir.Scope) *i
 		body.emit(&ir.If{Cond: differs, Then: []ir.Stmt{set(ir.IntConst(ir.TUint64, 0))}, Pos: pos})
 	}
 	agree := &ir.Binary{Op: ir.Ne, X: ir.Get(tag), Y: ir.IntConst(ir.TUint64, 0)}
-	store := body.list(func() { g.value(&ir.DerefPlace{Ptr: ir.Get(msg), Pos: pos}, t, 0) })
+	store := body.list(func() { g.value(&ir.DerefPlace{Ptr: ir.Get(msg), Check: !fn.unchecked, Pos: pos}, t, 0) })
 	body.emit(&ir.If{Cond: agree, Then: store, Pos: pos})
 	body.emit(&ir.Return{Results: []ir.Expr{ir.Get(tag)}, Pos: pos})
 	f.Body = body.out

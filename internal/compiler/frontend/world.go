@@ -127,6 +127,18 @@ func goroot() string {
 	return ""
 }
 
+// noStandard says that the source of the standard library is missing.
+const noStandard = "the Go standard library's source was not found; install Go or set GOROOT, or compile the kernel ahead of time with quern gen"
+
+// hasStandard reports whether the source of package math was found.
+func (w *World) hasStandard() bool {
+	if w.goroot == "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(w.goroot, "src", "math"))
+	return err == nil
+}
+
 // sizes are the sizes of every target: 64-bit.
 var sizes = types.SizesFor("gc", "amd64")
 
@@ -281,8 +293,12 @@ func (w *World) files(path string) (files []*ast.File, standard bool, err error)
 	if len(w.listed) == 0 && strings.Contains(strings.Split(path, "/")[0], ".") {
 		return nil, false, errors.New("only package kernel and the standard library can be imported here")
 	}
+	if text, ok := declarations[path]; ok && !w.hasStandard() {
+		f, err := parser.ParseFile(w.Fset, path, text, parser.SkipObjectResolution)
+		return []*ast.File{f}, true, err
+	}
 	if w.goroot == "" {
-		return nil, true, fmt.Errorf("package %s: the Go standard library's source was not found; install Go or set GOROOT, or compile the kernel ahead of time with quern gen", path)
+		return nil, true, fmt.Errorf("package %s: %s", path, noStandard)
 	}
 	dir := filepath.Join(w.goroot, "src", filepath.FromSlash(path))
 	bp, err := w.portable().ImportDir(dir, 0)

@@ -51,7 +51,7 @@ func (w Written) SameArchive(out *Output) bool {
 	if bytes.Equal(w.Archive, out.Archive) {
 		return true
 	}
-	was, err := archive.Open(string(w.Archive))
+	was, err := open(w.Archive)
 	if err != nil {
 		return false
 	}
@@ -59,8 +59,17 @@ func (w Written) SameArchive(out *Output) bool {
 	return err == nil && was.Sum() == now.Sum()
 }
 
-func modulesIn(file []byte) ([]archive.Module, error) {
+// open opens an archive and verifies its content.
+func open(file []byte) (*archive.Archive, error) {
 	a, err := archive.Open(string(file))
+	if err != nil {
+		return nil, err
+	}
+	return a, a.Verify()
+}
+
+func modulesIn(file []byte) ([]archive.Module, error) {
+	a, err := open(file)
 	if err != nil {
 		return nil, err
 	}

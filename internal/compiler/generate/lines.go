@@ -11,8 +11,8 @@ import (
 // file that contains its func keyword, at the lines and columns given by directives,
 // and fails if two blocks of a file have the same position. A kernel's own file must
 // have only its own blocks, so each function of the generated file is positioned in the
-// generated file. Blocks of code from several files must not have the same position
-// there, so positions from different files have different columns:
+// generated file. Blocks of code from several files must not begin at the same position
+// there, so the beginnings of blocks from different files have different columns:
 //
 //	in the generated file       their actual columns
 //	in the first file at a line 0, as set by a directive without a column
@@ -21,75 +21,117 @@ import (
 // Columns are used only by coverage and by compiler errors in generated code.
 const columnBase = 10_000
 
-// The positions of closing braces matter only there. So a brace that would need a
-// directive of its own, and the last one of a function, has its actual position in the generated
-// file: a directive at the end of the line before says so.
+// longName is the length of a file name from which a directive without the name, which needs a
+// column, is preferred.
+const longName = 24
 
-// separate adds these directives to the text of a generated file.
+// directives adds line directives to the text of a generated file.
+type directives struct {
+	out    []string
+	owner  map[int]string // of a line number: the file whose positions have column 0 there
+	bases  map[string]int // columns of files
+	next   virtual        // the position of the next line; no file: the actual position
+	stated bool           // set by a directive of text that is not written yet
+	actual bool           // the compiler's position of the next line is the actual one
+	latest string         // file of the last directive
+	based  bool           // it has a column
+}
+
+// separate adds the directives that coverage needs, and shortens the others.
 func separate(text []byte) []byte {
-	var out []string
-	var (
-		owner  = map[int]string{} // of a line number: the file whose positions have column 0 there
-		bases  = map[string]int{} // of files that do not own their line
-		at     virtual            // the position of the next line; no file: the actual position
-		stated bool               // set by a directive of text that is not written yet
-		actual = true             // the compiler's position of the next line is the actual one
-	)
-	write := func(line string) {
-		out = append(out, line)
-		at.line++
-	}
+	d := directives{owner: map[int]string{}, bases: map[string]int{}, actual: true}
+	begins := false // a block of statements begins at the next line
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, line := range lines {
 		if file, n, ok := directive(line); ok {
-			at, stated = virtual{file: file, line: n}, true
+			d.next, d.stated = virtual{file, n}, true
 			continue
 		}
-		if !actual && strings.HasPrefix(line, "func ") {
-			if i > 0 && strings.HasPrefix(lines[i-1], "// ") {
-				write("//\n") // as gofmt formats directives in a comment
-			}
-			write(fmt.Sprintf("//line %s:%d:1\n", GoFile, len(out)+2))
-			actual = true
-		}
-		if strings.HasPrefix(line, "func ") {
-			at, stated = virtual{}, false
-		}
-		if at.file != "" && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "//") {
-			begin := strings.TrimLeft(line, "\t")
-			before := len(out) - 1
-			if begin == "}\n" && (actual || isCode(out[before]) && (line == begin || at.based || owner[at.line] != "" && owner[at.line] != at.file)) {
-				if !actual {
-					out[before] = fmt.Sprintf("%s /*line %s:%d:1*/\n", strings.TrimSuffix(out[before], "\n"), GoFile, before+1)
+		code := strings.TrimLeft(line, "\t")
+		switch {
+		case strings.HasPrefix(line, "func "):
+			if !d.actual {
+				if i > 0 && strings.HasPrefix(lines[i-1], "// ") {
+					d.write("//\n") // as gofmt formats directives in a comment
 				}
-				actual, at.based = true, false
-				write(line)
-				continue
+				d.out = append(d.out, fmt.Sprintf("//line %s:%d:1\n", GoFile, len(d.out)+2))
 			}
-			owned, found := owner[at.line]
-			if !found {
-				owner[at.line] = at.file
-			}
-			column := ""
-			if found && owned != at.file {
-				if bases[at.file] == 0 {
-					bases[at.file] = (len(bases) + 1) * columnBase
-				}
-				column = ":" + strconv.Itoa(bases[at.file])
-			}
-			if stated || column != "" || at.based || actual {
-				place := fmt.Sprintf("%s:%d%s", at.file, at.line, column)
-				if startsStatement(begin) {
-					line = line[:len(line)-len(begin)] + "/*line " + place + "*/ " + begin
-				} else {
-					out = append(out, "//line "+place+"\n")
-				}
-			}
-			stated, actual, at.based = false, false, column != ""
+			d.next, d.stated, d.actual, d.latest = virtual{}, false, true, ""
+		case line == "}\n": // its position is the actual one, as that of the func keyword
+			d.restore()
+		case d.next.file == "" || code == "\n" || code == "}\n" || strings.HasPrefix(code, "//"):
+		default:
+			line = d.place(line, code, begins || opensBlock(code))
 		}
-		write(line)
+		d.write(line)
+		if code != "\n" && !strings.HasPrefix(code, "//") {
+			begins = endsBlock(code)
+		}
 	}
-	return []byte(strings.Join(out, ""))
+	return []byte(strings.Join(d.out, ""))
+}
+
+func (d *directives) write(line string) {
+	d.out = append(d.out, line)
+	d.next.line++
+}
+
+// restore gives the next line its actual position, by a directive at the end of the line before.
+func (d *directives) restore() {
+	if before := len(d.out) - 1; !d.actual && isCode(d.out[before]) {
+		d.out[before] = fmt.Sprintf("%s /*line %s:%d:1*/\n", strings.TrimSuffix(d.out[before], "\n"), GoFile, before+1)
+		d.actual = true
+	}
+}
+
+// place adds the directive that a line of code needs, and returns the line. A line at which a block
+// begins must have a column of its file.
+func (d *directives) place(line, code string, begins bool) string {
+	file := d.next.file
+	owned, found := d.owner[d.next.line]
+	if begins && !found {
+		d.owner[d.next.line], owned = file, file
+	}
+	own := owned == file
+	if !d.stated && !d.actual && (!begins || own && !d.based) {
+		return line
+	}
+	place := fmt.Sprintf("%s:%d", file, d.next.line)
+	if short := file == d.latest && len(file) >= longName; short || begins && !own {
+		if d.bases[file] == 0 {
+			d.bases[file] = (len(d.bases) + 1) * columnBase
+		}
+		if short {
+			place = fmt.Sprintf(":%d", d.next.line)
+		}
+		place += fmt.Sprintf(":%d", d.bases[file])
+		d.based = true
+	} else {
+		d.based = false
+	}
+	d.stated, d.actual, d.latest = false, false, file
+	if startsStatement(code) {
+		return line[:len(line)-len(code)] + "/*line " + place + "*/ " + code
+	}
+	d.out = append(d.out, "//line "+place+"\n")
+	return line
+}
+
+// opensBlock reports whether a line contains the beginning of a block.
+func opensBlock(code string) bool {
+	return strings.HasSuffix(code, "{\n") || strings.HasSuffix(code, ":\n") || strings.Contains(code, "func(")
+}
+
+// endsBlock reports whether the statement that ends with a line may be the last one of its block.
+func endsBlock(code string) bool {
+	if strings.HasPrefix(code, "}") || strings.HasSuffix(code, ":\n") || strings.Contains(code, "func(") {
+		return true
+	}
+	switch code[:len(code)-len(strings.TrimLeftFunc(code, isWord))] {
+	case "break", "continue", "goto", "return", "fallthrough", "panic":
+		return true
+	}
+	return false
 }
 
 // isCode reports whether a directive can be added to the end of a line.
@@ -112,9 +154,8 @@ func isWord(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsD
 
 // virtual is a position set by a directive.
 type virtual struct {
-	file  string
-	line  int
-	based bool // the last line has columns based at a base, and the base ends with it
+	file string
+	line int
 }
 
 // directive parses a line directive.

@@ -13,8 +13,8 @@ import (
 )
 
 // cmd/cover assigns a block to the file of its function, at the position given by line
-// directives: two blocks from different files must not have the same position.
-func TestPositionsFromDifferentFilesHaveDifferentColumns(t *testing.T) {
+// directives: two blocks from different files must not begin at the same position.
+func TestBlocksFromDifferentFilesHaveDifferentColumns(t *testing.T) {
 	features, err := os.ReadFile("testdata/features.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -43,28 +43,43 @@ func TestPositionsFromDifferentFilesHaveDifferentColumns(t *testing.T) {
 			}
 			type place struct{ line, column int }
 			owner, files := map[place]string{}, map[string]bool{}
+			begin := func(pos token.Pos) {
+				at := fset.Position(pos)
+				p := place{at.Line, at.Column}
+				if other, found := owner[p]; found && other != at.Filename {
+					t.Errorf("a block begins at %v, which is also a position of %s", at, other)
+				}
+				owner[p] = at.Filename
+			}
+			statements := func(list []ast.Stmt) {
+				for i, s := range list {
+					files[fset.Position(s.Pos()).Filename] = true
+					switch s.(type) {
+					case *ast.BlockStmt, *ast.BranchStmt, *ast.ForStmt, *ast.IfStmt, *ast.LabeledStmt, *ast.RangeStmt, *ast.SwitchStmt:
+						if i+1 < len(list) {
+							begin(list[i+1].Pos())
+						}
+					}
+				}
+			}
 			for _, d := range f.Decls {
 				fd, ok := d.(*ast.FuncDecl)
 				if !ok {
 					continue
 				}
-				at, here := fset.Position(fd.Pos()), fset.PositionFor(fd.Pos(), false)
-				if at.Filename != name || at.Line != here.Line || at.Column != here.Column {
-					t.Errorf("%s is at %v, want %v", fd.Name.Name, at, here)
+				for _, pos := range []token.Pos{fd.Pos(), fd.Body.Rbrace} {
+					if at, here := fset.Position(pos), fset.PositionFor(pos, false); at.Filename != name || at.Line != here.Line || at.Column != here.Column {
+						t.Errorf("%s is at %v, want %v", fd.Name.Name, at, here)
+					}
 				}
 				ast.Inspect(fd, func(n ast.Node) bool {
-					switch n.(type) {
-					case nil, *ast.CommentGroup, *ast.Comment:
-						return true
-					}
-					for _, pos := range []token.Pos{n.Pos(), n.End()} {
-						at := fset.Position(pos)
-						files[at.Filename] = true
-						p := place{at.Line, at.Column}
-						if other, found := owner[p]; found && other != at.Filename {
-							t.Errorf("%v is also a position of %s", at, other)
-						}
-						owner[p] = at.Filename
+					switch n := n.(type) {
+					case *ast.BlockStmt:
+						begin(n.Lbrace)
+						statements(n.List)
+					case *ast.CaseClause:
+						begin(n.Colon)
+						statements(n.Body)
 					}
 					return true
 				})

@@ -73,9 +73,10 @@
 // 2015). Control flow around a barrier is uniform, so the block executes it once,
 // outside those loops. A variable that is live across regions is handled in one of
 // three ways: if it is the same for all threads, it exists once; if it is computed from
-// thread coordinates, it is recomputed; otherwise each thread's value is kept in
-// scratch memory. If threads leave a construct individually after its last barrier, a
-// variable records which have left.
+// thread coordinates and from variables of the block that do not change meanwhile
+// (stable.go), it is recomputed; otherwise each thread's value is kept in scratch
+// memory. If threads leave a construct individually after its last barrier, a variable
+// records which have left.
 //
 // # Meaning
 //

@@ -329,7 +329,8 @@ func (e *emitter) hoist(x ir.Expr) string {
 	if b, ok := x.(*ir.Binary); ok && (b.Op.IsComparison() || b.Op.IsLogical()) || x.Type().IsAggregate() {
 		return ""
 	}
-	if weight(x) < 2 && !e.grouped[x] {
+	const least = 2
+	if weight(x, least) < least && !e.grouped[x] {
 		return ""
 	}
 	l := e.facts.level(x)
@@ -345,8 +346,9 @@ func (e *emitter) hoist(x ir.Expr) string {
 	return e.sections[l].value(want, e.typ(goType(x)), s)
 }
 
-// weight returns the approximate cost of computing x, in additions.
-func weight(x ir.Expr) int {
+// weight returns the approximate cost of computing x, in additions. It stops counting at
+// most: a long sum is asked for the weight of each of its parts.
+func weight(x ir.Expr, most int) int {
 	n := 0
 	v := ir.Visitor{Expr: func(x ir.Expr) bool {
 		switch x := x.(type) {
@@ -365,7 +367,7 @@ func weight(x ir.Expr) int {
 		case *ir.Composite:
 			n += len(x.Elems)
 		}
-		return true
+		return n < most
 	}}
 	v.Value(x)
 	return n

@@ -261,6 +261,9 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	if x.Op.IsShift() {
 		return e.shift(x)
 	}
+	if f := quotient(x); f != "" {
+		return fmt.Sprintf("%s(%s, %s)", e.member(hostPath, f), e.value(x.X, ir.TInt, precOr), e.value(x.Y, ir.TInt, precOr)), precPrimary
+	}
 	t := goType(x.X)
 	if isConst(x.X) {
 		t = goType(x.Y)
@@ -288,6 +291,21 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 		return e.conversion(t, s), precPrimary
 	}
 	return s, op.prec
+}
+
+// quotient returns the function of package host that divides integers whose divisor is
+// not a constant, or "".
+func quotient(x *ir.Binary) string {
+	if isConst(x.Y) || !identical(x.X.Type(), ir.TInt) || !identical(x.Y.Type(), ir.TInt) {
+		return ""
+	}
+	switch x.Op {
+	case ir.Div:
+		return "Div"
+	case ir.Rem:
+		return "Rem"
+	}
+	return ""
 }
 
 // rounded prevents an operand of a strict sum from being fused with it.

@@ -214,7 +214,11 @@ func (f *facts) level(e ir.Expr) level {
 		if mayFaultBinary(e) && !f.divides {
 			return varying
 		}
-		return max(f.level(e.X), f.level(e.Y))
+		y := f.level(e.Y) // first: in a sum of many terms, X is all terms but the last
+		if y == varying {
+			return varying
+		}
+		return max(f.level(e.X), y)
 	case *ir.Convert:
 		return f.level(e.X)
 	case *ir.Len:
@@ -348,7 +352,7 @@ func (f *facts) isCheap(v *ir.Local) bool {
 	cost, ok := f.costs[v]
 	if !ok {
 		src := f.source[v]
-		cost = weight(src)
+		cost = weight(src, math.MaxInt)
 		for w := range readsOf(src).reads {
 			switch {
 			case f.local(w) != perThread:

@@ -68,7 +68,10 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	skipFails := false
 	firsts, ends := []string{"0"}, []string{width}
 	limit := func(b bounds, firsts, ends *[]string) {
-		for _, x := range [...]ir.Expr{b.offset, b.limit} {
+		for _, x := range [...]ir.Expr{b.top, b.offset, b.limit} {
+			if x == nil {
+				continue
+			}
 			if s := e.near(x); s != "" && !slices.Contains(near, s) {
 				near = append(near, s)
 			}

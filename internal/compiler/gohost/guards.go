@@ -123,11 +123,12 @@ func (f *facts) isGuard(x ir.Expr) bool {
 	return ok
 }
 
-// bounds is a condition that compares offset + threadX with limit, which is the same
-// for the row: a thread passes if it is at least threadAt (isFirst), below it, or equal
-// (isBoth).
+// bounds is a condition that compares offset + threadX with limit, or with top - limit
+// if top is set. They are the same for the row: a thread passes if it is at least
+// threadAt (isFirst), below it, or equal (isBoth).
 type bounds struct {
 	offset, limit   ir.Expr
+	top             ir.Expr
 	more            int // is added to limit
 	isFirst, isBoth bool
 }
@@ -143,11 +144,16 @@ func (f *facts) bounds(x ir.Expr) (bounds, bool) {
 	if f.level(b.X) <= perRow {
 		op, index, limit = mirrored[b.Op], b.Y, b.X
 	}
-	offset, ok := f.offset(index)
+	var r bounds
+	if r.offset, ok = f.offset(index); !ok {
+		if r.top, r.offset, ok = f.descending(index); ok {
+			op = mirrored[op]
+		}
+	}
 	if !ok || mirrored[b.Op] == 0 || f.level(limit) > perRow {
 		return bounds{}, false
 	}
-	r := bounds{offset: offset, limit: limit}
+	r.limit = limit
 	switch op {
 	case ir.Ge:
 		r.isFirst = true
@@ -163,6 +169,9 @@ func (f *facts) bounds(x ir.Expr) (bounds, bool) {
 
 // threadAt prints the thread at which the condition changes.
 func (e *emitter) threadAt(b bounds) string {
+	if b.top != nil {
+		b.limit = sum(ir.Sub, b.top, b.limit)
+	}
 	limit := e.value(b.limit, ir.TInt, precAdd)
 	if c, ok := constant(b.limit); ok && c.Int64() < math.MaxInt32 {
 		limit = strconv.FormatInt(c.Int64()+int64(b.more), 10)
@@ -262,6 +271,23 @@ func (f *facts) offset(x ir.Expr) (ir.Expr, bool) {
 		}
 	}
 	return nil, false
+}
+
+// descending splits an index that is top less an index of the thread, whose offset it
+// returns.
+func (f *facts) descending(x ir.Expr) (top, offset ir.Expr, ok bool) {
+	switch x := x.(type) {
+	case *ir.Load:
+		if p, ok := x.Place.(*ir.VarPlace); ok && f.local(p.Var) == perThread && f.source[p.Var] != nil {
+			return f.descending(f.source[p.Var])
+		}
+	case *ir.Binary:
+		if x.Op == ir.Sub && x.X.Type().Kind == ir.Int && f.level(x.X) <= perRow {
+			offset, ok = f.offset(x.Y)
+			return x.X, offset, ok
+		}
+	}
+	return nil, nil, false
 }
 
 func sum(op ir.BinaryOp, x, y ir.Expr) ir.Expr {

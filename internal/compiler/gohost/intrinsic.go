@@ -32,6 +32,10 @@ func (e *emitter) intrinsic(x *ir.Intrinsic) (string, int) {
 		return "1 / " + e.opaque(x.Args[0], precUnary), precMul
 	case ir.ApproxDiv:
 		return e.opaque(x.Args[0], precMul) + " / " + e.opaque(x.Args[1], precUnary), precMul
+	case ir.Sqrt:
+		if !x.T.IsHalf() {
+			return e.sqrt(x), precPrimary
+		}
 	}
 	switch pkg, name, _ := strings.Cut(x.Op.Go, "."); pkg {
 	case "math":
@@ -67,6 +71,22 @@ func (e *emitter) mathCall(name string, x *ir.Intrinsic) string {
 		args += e.as(a, ir.TFloat64)
 	}
 	s := e.member("math", name) + "(" + args + ")"
+	if identical(x.T, ir.TFloat64) {
+		return s
+	}
+	return e.conversion(x.T, s)
+}
+
+// sqrt prints a square root. On amd64, the instruction keeps a part of its destination
+// register and waits for the last value there, which may be the result of the previous
+// iteration of a loop. The subtraction, which changes nothing, computes the operand in
+// a fresh register, which Go then uses for the result.
+func (e *emitter) sqrt(x *ir.Intrinsic) string {
+	arg := e.opaque(x.Args[0], precAdd) + " - 0"
+	if !identical(goType(x.Args[0]), ir.TFloat64) {
+		arg = e.conversion(ir.TFloat64, arg)
+	}
+	s := e.member("math", "Sqrt") + "(" + arg + ")"
 	if identical(x.T, ir.TFloat64) {
 		return s
 	}

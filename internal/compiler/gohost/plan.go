@@ -56,6 +56,7 @@ func newPlan(k *ir.Kernel, f *facts) *plan {
 	} else {
 		s := newSplitter(k, f)
 		s.findBlock(k.Func)
+		f.stabilize(k.Func, s.block)
 		p.items, p.block = s.split(body, nil), s.block
 		p.items = p.splitWarps(k, f, p.items)
 	}

@@ -164,7 +164,7 @@ func (e *emitter) definition(v *ir.Local, name string, src ir.Expr) string {
 // update prints x op= y, or x++, for x = x op y.
 func (e *emitter) update(s *ir.Assign, dst string) (string, bool) {
 	b, ok := s.Src.(*ir.Binary)
-	if !ok || b.Op.IsComparison() || b.Op.IsLogical() || b.Strict {
+	if !ok || b.Op.IsComparison() || b.Op.IsLogical() || b.Strict || quotient(b) != "" {
 		return "", false
 	}
 	l, ok := b.X.(*ir.Load)

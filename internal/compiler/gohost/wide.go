@@ -105,7 +105,7 @@ func (e *emitter) nextBlocks(t *text) {
 }
 
 // threadLimit bounds the values that take part in the computation of the first and the
-// last thread that pass a condition, so that no difference of two of them wraps.
+// last thread that pass a condition, so that no sum or difference of three of them wraps.
 const threadLimit = "1<<61"
 
 // near returns the condition that an expression is within threadLimit, or "" if it

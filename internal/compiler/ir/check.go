@@ -27,6 +27,18 @@ func EachBoundsCheck(body []Stmt, do func(check *bool)) {
 	v.Body(body)
 }
 
+// EachNilCheck calls do with each place in a body that is reached through a pointer and
+// checks that it is not nil.
+func EachNilCheck(body []Stmt, do func(*DerefPlace)) {
+	v := Visitor{Place: func(p Place) bool {
+		if d, ok := p.(*DerefPlace); ok && d.Check {
+			do(d)
+		}
+		return true
+	}}
+	v.Body(body)
+}
+
 // BoundsChecks returns the number of active bounds checks in a body.
 func BoundsChecks(body []Stmt) int {
 	n := 0
@@ -63,13 +75,6 @@ func PlaceMayFault(p Place) bool {
 	return f.found
 }
 
-// StmtMayFault reports whether a statement can stop the thread by a check.
-func StmtMayFault(s Stmt) bool {
-	var f faults
-	s.parts(&f)
-	return f.found
-}
-
 // faults looks for operations that can stop the thread.
 type faults struct {
 	ignore
@@ -97,7 +102,7 @@ func (f *faults) place(p *Place) {
 	}
 	switch p := (*p).(type) {
 	case *DerefPlace:
-		f.found = true // the pointer may be nil
+		f.found = true // Go checks the pointer even if Check is not set
 	case *IndexPlace, *ElemPlace, *ArrayPlace:
 		f.found = *BoundsCheck(p)
 	}

@@ -6,10 +6,10 @@
 // Variables are mutable: nothing is in SSA form, because ptxas builds its own.
 //
 // Expressions are trees without side effects. Anything with a side effect is a
-// statement: Assign, Call, Atomic, Barrier. An expression that indexes or divides may
-// stop the thread if the node's Check flag is set. The front end sets it on every such
-// node (unless the kernel is unchecked), and a pass clears it where the range is
-// proven.
+// statement: Assign, Call, Atomic, Barrier. An expression that indexes, divides or
+// follows a pointer may stop the thread if the node's Check flag is set. The front end sets
+// it on every such node (unless the kernel is unchecked), and passes clear it where the
+// check is proven to pass.
 //
 // Values live in places: a variable, an element of a slice, a field or element
 // of another place. A Place is not a value; Load reads it, Assign and Atomic

@@ -18,8 +18,9 @@ type TablePlace struct{ Table *Table }
 
 // DerefPlace is what a pointer points to.
 type DerefPlace struct {
-	Ptr Expr
-	Pos Pos
+	Ptr   Expr
+	Check bool // stop the thread if the pointer is nil
+	Pos   Pos
 }
 
 // FieldPlace is a field of a struct place.

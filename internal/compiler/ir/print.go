@@ -320,7 +320,7 @@ func (p *printer) place(pl Place) string {
 	case *TablePlace:
 		return pl.Table.Name
 	case *DerefPlace:
-		return "(*" + p.expr(pl.Ptr) + ")"
+		return "(*" + mark("?", pl.Check) + p.expr(pl.Ptr) + ")"
 	case *FieldPlace:
 		t := pl.X.Type()
 		if t != nil && t.Kind == Struct && pl.Field < len(t.Fields) {

@@ -39,7 +39,7 @@ func (c *checker) wide(body []ir.Stmt) {
 	v.Place = func(p ir.Place) bool {
 		if e, ok := p.(*ir.ElemPlace); ok {
 			if k := origin(e.Index).Type().Kind; k == ir.Int64 || k == ir.Uint64 || k == ir.Uint {
-				if _, constant := e.Index.(*ir.Const); !constant {
+				if _, constant := e.Index.(*ir.Const); !constant && c.indexes(e.Pos) {
 					c.report(e.Pos, "64-bit arithmetic", "use int, which is narrowed where it is safe",
 						"the index is computed in %s", k)
 				}
@@ -90,7 +90,10 @@ func (c *checker) division(e *ir.Binary, at ir.Pos, weight int) {
 	}
 	narrow := map[bool]string{true: "int32", false: "uint32"}[t.IsSigned()]
 	what, declared := c.quotient(at)
-	if b, ok := types.Default(declared).(*types.Basic); declared != nil && ok { // the compiler may have made it unsigned
+	if declared == nil {
+		return // in a function of a library
+	}
+	if b, ok := types.Default(declared).(*types.Basic); ok { // the compiler may have made it unsigned
 		narrow = map[bool]string{true: "uint32", false: "int32"}[b.Info()&types.IsUnsigned != 0]
 	}
 	if what == "" {

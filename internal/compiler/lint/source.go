@@ -47,6 +47,19 @@ func (c *checker) element(a access) string {
 	return text
 }
 
+// indexes reports whether there is an index at a position in the source, which a function of
+// a library may have been called from.
+func (c *checker) indexes(at ir.Pos) bool {
+	return c.source.Find(at, func(n ast.Node) bool {
+		i, ok := n.(*ast.IndexExpr)
+		if !ok {
+			return false
+		}
+		_, isFunction := c.source.Info.TypeOf(i.X).(*types.Signature)
+		return !isFunction
+	}) != nil
+}
+
 // quotient returns the source form and type of the division at a position.
 func (c *checker) quotient(at ir.Pos) (text string, t types.Type) {
 	switch n := c.source.Find(at, func(n ast.Node) bool {

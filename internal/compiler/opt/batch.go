@@ -14,8 +14,8 @@ import (
 // share cache lines while these are resident.
 //
 // ptxas unrolls a longer loop itself if the number of its iterations is constant. If it is
-// not, such a loop runs in batches of four.
-var batchBudgets = []batchBudget{{mostTrips, 320, true}, {8, 320, true}, {4, 640, true}, {4, 1024, false}}
+// not, such a loop runs in batches of four or two.
+var batchBudgets = []batchBudget{{mostTrips, 320, true}, {8, 320, true}, {4, 640, true}, {4, 1024, false}, {2, 1024, false}}
 
 // sizeOfRest is the size of the batches that what larger ones leave runs in.
 const sizeOfRest = 4
@@ -82,12 +82,12 @@ func isLoop(s ir.Stmt) bool {
 	return ok
 }
 
-// counting is a loop that counts up to a bound that the loop does not change, unless what it
+// counting is a loop that counts to a bound that the loop does not change, unless what it
 // writes is where the bound is.
 type counting struct {
 	v     *ir.Local
-	cond  *ir.Binary  // v < bound or v <= bound
-	step  ir.Expr     // positive in batches
+	cond  *ir.Binary  // v < bound or v <= bound; v > bound or v >= bound if it counts down
+	step  ir.Expr     // positive in batches, unless the loop counts down
 	fixed *ir.Const   // the step, nil if it is not constant
 	start *ir.Const   // of v, nil if it is not constant
 	size  int         // iterations per batch
@@ -97,7 +97,7 @@ type counting struct {
 // counts returns how a loop counts, or nil if it cannot run in batches.
 func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	cond, ok := s.Cond.(*ir.Binary)
-	if !ok || len(s.Pre) != 0 || len(s.Post) != 1 || cond.Op != ir.Lt && cond.Op != ir.Le {
+	if !ok || len(s.Pre) != 0 || len(s.Post) != 1 {
 		return nil
 	}
 	v, ok := ir.Variable(cond.X)
@@ -111,16 +111,15 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	if dst, ok := post.Dst.(*ir.VarPlace); !ok || dst.Var != v {
 		return nil
 	}
-	sum, ok := post.Src.(*ir.Binary)
-	if !ok || sum.Op != ir.Add {
+	c := &counting{v: v, cond: cond, step: stepOf(post.Src, v), start: initial(before, v), size: sizeOfBatch(s, v.Type.Size(), asConst(cond.Y) != nil)}
+	if c.step == nil {
 		return nil
 	}
-	if w, ok := ir.Variable(sum.X); !ok || w != v {
-		return nil
-	}
-	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v), size: sizeOfBatch(s, v.Type.Size(), asConst(cond.Y) != nil)}
+	c.fixed = asConst(c.step)
 	switch {
-	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/64):
+	case !c.down() && cond.Op != ir.Lt && cond.Op != ir.Le:
+		return nil
+	case c.fixed != nil && (c.distance() <= 0 || c.distance() > math.MaxInt32/64):
 		return nil
 	case c.fixed == nil && !b.constantIn(s, c.step):
 		return nil
@@ -229,6 +228,9 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	breaks := leaves(s.Body, breaksOut(s.Label))
 	main := &ir.Loop{Label: &ir.Label{Name: s.Label.Name + ".batch"}, Cond: c.cond, Pos: s.Pos}
 	private := b.private(s.Body, b.regions[s])
+	if c.down() {
+		return b.batchesDown(s, c, private)
+	}
 	plan := b.planAhead(s, c, private)
 	if c.from != nil && (plan == nil || plan.written == nil) {
 		return nil
@@ -243,6 +245,31 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 		}
 		main.Cond = &ir.Binary{Op: ir.Lt, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
 	}
+	b.repeat(main, s, c, private, plan)
+	if !breaks {
+		switch out = append(out, main); {
+		case !rest:
+		case c.size > sizeOfRest && !c.isMultiple():
+			smaller := *c
+			smaller.size = sizeOfRest
+			out = append(out, b.batches(s, &smaller)...) // as it can run in larger ones
+		default:
+			out = append(out, s)
+		}
+		return out
+	}
+	// A break leaves both loops, so its label moves to a block around them.
+	whole := s.Label
+	if out = append(out, main); rest {
+		s.Label = &ir.Label{Name: whole.Name}
+		s.Body = continueFrom(s.Body, whole, s.Label)
+		out = append(out, s)
+	}
+	return dissolve(&ir.Block{Label: whole, Body: out})
+}
+
+// repeat makes the iterations of a batch the body of main.
+func (b *batcher) repeat(main, s *ir.Loop, c *counting, private []*ir.Local, plan *aheadPlan) {
 	outside := outerLabels(s.Body)
 	if plan != nil {
 		private = append(private, plan.temps...)
@@ -290,26 +317,6 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 		Src: simplifyExpr(&ir.Binary{Op: ir.Add, X: last, Y: ir.CloneExpr(c.step)}),
 		Pos: s.Pos,
 	}}
-	if !breaks {
-		switch out = append(out, main); {
-		case !rest:
-		case c.size > sizeOfRest && !c.isMultiple():
-			smaller := *c
-			smaller.size = sizeOfRest
-			out = append(out, b.batches(s, &smaller)...) // as it can run in larger ones
-		default:
-			out = append(out, s)
-		}
-		return out
-	}
-	// A break leaves both loops, so its label moves to a block around them.
-	whole := s.Label
-	if out = append(out, main); rest {
-		s.Label = &ir.Label{Name: whole.Name}
-		s.Body = continueFrom(s.Body, whole, s.Label)
-		out = append(out, s)
-	}
-	return dissolve(&ir.Block{Label: whole, Body: out})
 }
 
 // continueFrom redirects the continues of one loop to another.
@@ -330,8 +337,11 @@ func (c *counting) isMultiple() bool {
 	if c.start == nil || c.fixed == nil || end == nil {
 		return false
 	}
-	distance, step := end.Int64()-c.start.Int64(), c.fixed.Int64()
-	if c.cond.Op == ir.Le {
+	distance, step := end.Int64()-c.start.Int64(), c.distance()
+	if c.down() {
+		distance = -distance
+	}
+	if c.cond.Op == ir.Le || c.cond.Op == ir.Ge {
 		distance++
 	}
 	return distance > 0 && (distance+step-1)/step%int64(c.size) == 0

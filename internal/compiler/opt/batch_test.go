@@ -17,6 +17,13 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 		*ir.BoundsCheck(p) = false
 		return Load(p)
 	}
+	down := func(i *ir.Local, from ir.Expr, op ir.BinaryOp, to ir.Expr, by int64, body ...ir.Stmt) []ir.Stmt {
+		list := For(i, from, to, body...)
+		l := list[1].(*ir.Loop)
+		l.Cond.(*ir.Binary).Op = op
+		l.Post = []ir.Stmt{Set(i, Op(ir.Get(i), ir.Sub, i32(by)))}
+		return list
+	}
 	check := func(cases []passCase) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -217,6 +224,56 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			"out[?i] = ahead", "out[?i + 1i32] = ahead", "out[?i + 2i32] = ahead", "out[?i + 3i32] = ahead",
 			"} post {", "i = i + 4i32",
 			"for L1.i i < n {", "j = at[i]", "out[?i] = at[j] <<? j", "} post {", "i = i + 1i32")},
+		{"a loop that counts down", func() *ir.Kernel {
+			i, m := counter(), Local("m", ir.TInt32)
+			return Kernel("k", locals(out, n, m), locals(i), down(i, ir.Get(n), ir.Gt, ir.Get(m), 2, SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))...)
+		}, lines("i = n",
+			"iLimit = min(m, 2147483641i32) + 6i32",
+			"for L0.i.batch i > iLimit {",
+			"out[?i] = i", "out[?i + -2i32] = i + -2i32", "out[?i + -4i32] = i + -4i32", "out[?i + -6i32] = i + -6i32",
+			"} post {", "i = i - 8i32",
+			"for L1.i i > m {", "out[?i] = i", "} post {", "i = i - 2i32")},
+		{"a loop that counts down and includes its bound: no int32 is above the largest one", func() *ir.Kernel {
+			i, m := counter(), Local("m", ir.TInt32)
+			return Kernel("k", locals(out, n, m), locals(i), down(i, ir.Get(n), ir.Ge, ir.Get(m), 1, SetPlace(Elem(out, ir.Get(i)), i32(7)))...)
+		}, lines("i = n",
+			"iLimit = min(m, 2147483645i32) + 2i32",
+			"for L0.i.batch i > iLimit {",
+			"out[?i] = 7i32", "out[?i + -1i32] = 7i32", "out[?i + -2i32] = 7i32", "out[?i + -3i32] = 7i32",
+			"} post {", "i = i - 4i32",
+			"for L1.i i >= m {", "out[?i] = 7i32", "} post {", "i = i - 1i32")},
+		{"a loop that counts down to 0: the batches come last, and low bits of the counter are constant", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out, n), locals(i), down(i, ir.Get(n), ir.Gt, i32(0), 1, SetPlace(Elem(out, Op(ir.Get(i), ir.And, i32(1))), i32(7)))...)
+		}, lines("i = n",
+			"for L0.i (i > 0i32) && ((i & 3i32) != 0i32) {", "out[?i & 1i32] = 7i32", "} post {", "i = i - 1i32",
+			"for L1.i.batch i > 0i32 {",
+			"out[?0i32] = 7i32", "out[?1i32] = 7i32", "out[?0i32] = 7i32", "out[?1i32] = 7i32",
+			"} post {", "i = i - 4i32")},
+		{"a multiple of the batch that counts down", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out), locals(i), down(i, i32(399), ir.Ge, i32(0), 1, SetPlace(Elem(out, ir.Get(i)), i32(7)))...)
+		}, lines("i = 399i32",
+			"for L0.i.batch i >= 0i32 {",
+			"out[?i] = 7i32", "out[?i + -1i32] = 7i32", "out[?i + -2i32] = 7i32", "out[?i + -3i32] = 7i32",
+			"} post {", "i = i - 4i32")},
+		{"a break leaves both loops that count down", func() *ir.Kernel {
+			i := counter()
+			list := down(i, ir.Get(n), ir.Gt, i32(0), 1)
+			l := list[1].(*ir.Loop)
+			l.Body = []ir.Stmt{If(Op(ir.Get(i), ir.Eq, i32(9)), &ir.Break{Label: l.Label})}
+			return Kernel("k", locals(out, n), locals(i), Body(list, SetPlace(Elem(out, Int(0)), ir.Get(i)))...)
+		}, lines("i = n", "block L0.i {",
+			"for L1.i (i > 0i32) && ((i & 3i32) != 0i32) {", "if i == 9i32 {", "break L0.i", "} post {", "i = i - 1i32",
+			"for L2.i.batch i > 0i32 {",
+			"if i == 9i32 {", "break L0.i", "if (i + -1i32) == 9i32 {", "break L0.i",
+			"if (i + -2i32) == 9i32 {", "break L0.i", "if (i + -3i32) == 9i32 {", "break L0.i",
+			"} post {", "i = i - 4i32",
+			"out[?0] = i")},
+		{"not if it counts away from its bound", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out, n), locals(i), down(i, ir.Get(n), ir.Lt, i32(0), 1, SetPlace(Elem(out, ir.Get(i)), i32(7)))...)
+		}, lines("i = n", "for L0.i i < 0i32 {", "out[?i] = 7i32", "} post {", "i = i - 1i32")},
 		{"a loop whose bound changes stays", func() *ir.Kernel {
 			i, m := counter(), Local("m", ir.TInt32)
 			return Kernel("k", locals(out), locals(i, m), Body(Set(m, i32(50)), For(i, i32(0), ir.Get(m), Set(m, Add(ir.Get(m), i32(-1)))), SetPlace(Elem(out, Int(0)), ir.Get(m)))...)

@@ -16,8 +16,9 @@
 //   - inline: calls are replaced by the bodies of the called functions;
 //   - writes: finds the slices that the kernel may write, for compiled.Param.ReadOnly;
 //   - copies: copies of slices become loops;
-//   - unchecked: bounds checks are removed if the kernel opts out of them;
+//   - unchecked: checks of bounds and of nil pointers are removed if the kernel opts out of them;
 //   - pointers: pointers and slices of arrays are replaced by the places they refer to;
+//   - nil checks: checks of pointers that are assigned on every path are removed;
 //   - versions: a reassigned variable is renamed, in kernels with warp operations;
 //   - uniform: a barrier that not all threads of a block reach together is an error;
 //   - collectives: warp reductions, scans and matches become shuffles and votes;
@@ -27,6 +28,7 @@
 //   - late pointers: pointers once more;
 //   - scalarise: structs, and arrays with constant indices, become scalar variables;
 //   - late fold: fold once more;
+//   - late nil checks: nil checks once more;
 //   - results: a product of matrices writes its results to the variables that they are copied to;
 //   - hoist: a loop bound in memory, a division and a square root that a loop does not change are computed once before it;
 //   - trips: loops that run at most a few times become ifs;

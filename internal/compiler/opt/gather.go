@@ -147,6 +147,8 @@ func movable(a *ir.Assign, written map[*ir.Local]bool) (places []ir.Place, ok bo
 				}
 			case *ir.ArrayPlace:
 				ok = ok && !p.Check
+			case *ir.DerefPlace:
+				ok = ok && !p.Check
 			case *ir.IndexPlace:
 				if p.Check {
 					if _, shared := p.X.(*ir.SharedPlace); !shared {

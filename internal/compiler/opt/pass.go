@@ -60,11 +60,14 @@ var passes = []pass{
 		"copies of slices become loops",
 		[]after{{"inline", "functions contain copies"}}, onKernel(copies)},
 	{"unchecked", once, ir.StageInlined,
-		"bounds checks are removed if the kernel opts out of them",
+		"checks of bounds and of nil pointers are removed if the kernel opts out of them",
 		[]after{{"inline", "functions contain checks"}}, onKernel(unchecked)},
 	{"pointers", once, ir.StageInlined,
 		"pointers and slices of arrays are replaced by the places they refer to",
 		[]after{{"inline", "pointer parameters resolve once the call is gone"}}, onKernel(pointers)},
+	{"nil checks", once, ir.StageInlined,
+		"checks of pointers that are assigned on every path are removed",
+		[]after{{"pointers", "only pointers that are addresses at run time are left"}}, onKernel(nilChecks)},
 	{"versions", once, ir.StageInlined,
 		"a reassigned variable is renamed, in kernels with warp operations",
 		[]after{{"pointers", "a variable whose address was passed to a call is now a variable of the kernel"}}, onKernel(versions)},
@@ -106,6 +109,12 @@ var passes = []pass{
 	{"late fold", once, ir.StageFinal,
 		"fold once more",
 		[]after{{"scalarise", "leaves of aggregates are copied often, and not all are read"}}, onKernel(fold)},
+	{"late nil checks", once, ir.StageFinal,
+		"nil checks once more",
+		[]after{
+			{"unroll", "iterations that certainly run assign their pointers"},
+			{"late fold", "pointers in structs and arrays are variables"},
+		}, onKernel(nilChecks)},
 	{"results", once, ir.StageFinal,
 		"a product of matrices writes its results to the variables that they are copied to",
 		[]after{{"late fold", "only copies to variables that are read are left"}}, onKernel(writeResults)},
@@ -330,12 +339,13 @@ func (c Config) run(k *ir.Kernel, passes []pass, t target) error {
 	return nil
 }
 
-// unchecked clears the bounds checks of a kernel that opts out of them. Divisions and
+// unchecked clears the checks of bounds and of nil pointers of a kernel that opts out of them. Divisions and
 // shifts keep theirs: unlike an address, their results would be silently wrong.
 func unchecked(k *ir.Kernel) error {
 	if !k.Options.Unchecked {
 		return nil
 	}
 	ir.EachBoundsCheck(k.Func.Body, func(check *bool) { *check = false })
+	ir.EachNilCheck(k.Func.Body, func(p *ir.DerefPlace) { p.Check = false })
 	return nil
 }

@@ -125,6 +125,8 @@ func clearChecks(p ir.Place) {
 		p.Check = false
 	case *ir.ArrayPlace:
 		p.Check = false
+	case *ir.DerefPlace:
+		p.Check = false
 	}
 }
 

@@ -13,16 +13,18 @@ import (
 // vectorise joins reads of neighbouring scalars, and likewise writes, into accesses of
 // up to 16 bytes: the fields of a struct, the components of a kernel.Vec4, elements 4*i
 // to 4*i+3. It works on slice parameters whose alignment can be a launch condition, in
-// forms that have launch conditions.
+// forms that have launch conditions, and on reads of 16 bytes of a shared variable. ptxas
+// joins those too, but only after it has ordered what uses them, in an order that needs
+// more reads of registers.
 //
 // Reads move up to the first of them and writes down to the last, within one statement
 // list and never across anything that may write, or read, the same memory. Two places at
 // constant offsets from the same address overlap or not; any others may overlap.
 func vectorise(k *ir.Kernel) {
-	if len(k.Limits) == 0 {
+	if len(k.Limits) == 0 && len(k.Shared) == 0 {
 		return
 	}
-	v := &vectoriser{kernel: k, uses: countUses(k.Func), values: map[*ir.Local]ir.Expr{}, aligned: map[int]int64{}}
+	v := &vectoriser{kernel: k, uses: countUses(k.Func), values: map[*ir.Local]ir.Expr{}, aligned: map[int]int64{}, sharedOnly: len(k.Limits) == 0}
 	values := ir.Visitor{Stmt: func(s ir.Stmt) bool {
 		if a, ok := s.(*ir.Assign); ok {
 			if p, ok := a.Dst.(*ir.VarPlace); ok && v.uses[p.Var].once() {
@@ -64,12 +66,15 @@ type vectoriser struct {
 	uses    usages
 	values  map[*ir.Local]ir.Expr // of the variables that have only one
 	aligned map[int]int64         // required alignment by slice parameter
+
+	shared     bool // places in shared variables are located
+	sharedOnly bool // places in slices are not
 }
 
 // location is a scalar in memory, relative to other scalars located by the same
 // variables.
 type location struct {
-	param  int
+	param  int    // inShared in a shared variable
 	base   string // the variable part of the address, for comparison
 	vars   []*ir.Local
 	align  int64 // of the base in bytes, as far as it matters
@@ -80,13 +85,16 @@ type location struct {
 	from, to int64
 }
 
+// inShared is the parameter of locations in shared variables.
+const inShared = -1
+
 // overlaps reports whether two scalars with the same base share a byte.
 func (l *location) overlaps(m *location) bool {
 	return l.offset < m.offset+m.size && m.offset < l.offset+l.size
 }
 
-// locate returns the location of a place that is reached through a slice parameter,
-// without checks.
+// locate returns the location of a place that is reached through a slice parameter, or in
+// a shared variable, without checks.
 func (v *vectoriser) locate(p ir.Place) (location, bool) {
 	l := location{align: ir.VectorBytes}
 	t := p.Type()
@@ -111,7 +119,7 @@ func (v *vectoriser) locate(p ir.Place) (location, bool) {
 			p = q.X
 		case *ir.ElemPlace:
 			slice, ok := ir.Variable(q.Slice)
-			if !ok || q.Check || !v.uses[slice].once() {
+			if !ok || q.Check || v.sharedOnly || !v.uses[slice].once() {
 				return l, false
 			}
 			if inner < 0 {
@@ -122,6 +130,19 @@ func (v *vectoriser) locate(p ir.Place) (location, bool) {
 				return l, false
 			}
 			l.base = fmt.Sprint(l.param, key.String())
+			l.from = l.offset - inner
+			l.to = l.from + size
+			return l, true
+		case *ir.SharedPlace:
+			whole := q.Var.Type.Size()
+			if !v.shared || q.Var.IsDynamic() || whole < ir.VectorBytes { // smaller ones may not be aligned
+				return l, false
+			}
+			if inner < 0 {
+				inner, size = l.offset, whole
+			}
+			l.param = inShared
+			l.base = fmt.Sprintf("%p%s", q.Var, key.String())
 			l.from = l.offset - inner
 			l.to = l.from + size
 			return l, true
@@ -247,7 +268,9 @@ func (v *vectoriser) list(list []ir.Stmt) []ir.Stmt {
 			s.Body = v.list(s.Body)
 		}
 	}
+	v.shared = true
 	list = v.rewrite(list, v.reads)
+	v.shared = false
 	return v.rewrite(list, v.writes)
 }
 
@@ -371,6 +394,9 @@ func (v *vectoriser) reads(r *rewriting) {
 				continue
 			}
 			if !writesGlobal(assign.Dst) {
+				if _, ok := ir.Root(assign.Dst).(*ir.SharedPlace); ok {
+					flush(func(a *access) bool { return a.param == inShared })
+				}
 				continue
 			}
 			if l, ok := v.locate(assign.Dst); ok {
@@ -475,8 +501,8 @@ func positionOf(s ir.Stmt) ir.Pos {
 	return ir.Pos{}
 }
 
-// rows finds the parts of a group that can move together. A read may include more than
-// was requested, within the same aggregate; a write may not.
+// rows finds the parts of a group that can move together. A read of global memory may
+// include more than was requested, within the same aggregate; a write may not.
 func rows(group []access, reading bool) []row {
 	slices.SortStableFunc(group, func(a, b access) int { return int(a.offset - b.offset) })
 	var out []row
@@ -501,7 +527,7 @@ func widest(group []access, reading bool) row {
 	size := first.place.Type().Size()
 	for n := int(ir.VectorBytes / size); n >= 2; n /= 2 {
 		bytes := int64(n) * size
-		if first.align%bytes != 0 || first.offset%bytes != 0 {
+		if first.align%bytes != 0 || first.offset%bytes != 0 || first.param == inShared && bytes < ir.VectorBytes {
 			continue
 		}
 		w := row{first: first, n: n, parts: make([][]*access, n)}
@@ -523,7 +549,7 @@ func widest(group []access, reading bool) row {
 			checks = checks || a.checks != first.checks
 		}
 		inside := first.from <= first.offset && first.offset+bytes <= first.to
-		if fits && (found == n && (inside || !checks) || reading && inside && found > 1 && 2*found >= n) {
+		if fits && (found == n && (inside || !checks) || reading && first.param != inShared && inside && found > 1 && 2*found >= n) {
 			return w
 		}
 	}
@@ -565,6 +591,9 @@ func (v *vectoriser) joinReads(r *rewriting, group []access) {
 // rely records the alignment that an access needs.
 func (v *vectoriser) rely(w row) {
 	param := w.first.param
+	if param == inShared {
+		return
+	}
 	bytes := int64(w.n) * w.first.place.Type().Size()
 	if bytes > v.kernel.Func.Params[param].Type.Elem.Align() {
 		v.aligned[param] = max(v.aligned[param], bytes)

@@ -92,6 +92,9 @@ func (g *generator) integer(e *ir.Binary, dst operand) operand {
 		return g.andNot(e, dst)
 	}
 	x, y := g.value(e.X), g.value(e.Y)
+	if e.Op == ir.And && (x.isZero() || y.isZero()) {
+		return intOperand(classOf(t), 0) // see compareWithZero
+	}
 	dst = g.into(dst, classOf(t))
 	g.emit(integerOpcode[e.Op]+typ, dst, x, y)
 	if e.Op == ir.Add || e.Op == ir.Sub || e.Op == ir.Mul {
@@ -103,6 +106,9 @@ func (g *generator) integer(e *ir.Binary, dst operand) operand {
 func (g *generator) andNot(e *ir.Binary, dst operand) operand {
 	typ := bitType(e.Type().Kind)
 	x, y := g.value(e.X), g.value(e.Y)
+	if x.isZero() {
+		return x // see compareWithZero
+	}
 	if y.immediate {
 		y.n = ir.WrapBits(e.Type().Kind, ^y.n)
 	} else {

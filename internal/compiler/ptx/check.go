@@ -29,7 +29,7 @@ type Site struct {
 	File string
 	Line int
 	Col  int
-	Text string // message of a panic
+	Text string // message of a panic; "kernel.Dynamic" for an index or bound of its slice
 }
 
 // faults is the state of failing paths.
@@ -88,7 +88,7 @@ func (g *generator) faultIf(c condition, site int, index operand, signed bool, l
 // checkIndex stops the thread unless 0 <= index < n. Comparing as unsigned, with
 // a length below 1<<31, tests both ends at once.
 func (g *generator) checkIndex(index operand, signed bool, n length, pos ir.Pos) {
-	site := g.siteNumber(IndexSite, pos, "")
+	site := g.siteNumber(IndexSite, pos, n.text)
 	var bound operand
 	typ := "u64"
 	switch {
@@ -116,9 +116,10 @@ func (g *generator) checkIndex(index operand, signed bool, n length, pos ir.Pos)
 	g.faultIf(condition{pred: out}, site, index, signed, bound)
 }
 
-// checkBound stops the thread unless 0 <= bound <= limit, both 64-bit values.
-func (g *generator) checkBound(bound, limit operand, pos ir.Pos) {
-	site := g.siteNumber(SliceSite, pos, "")
+// checkBound stops the thread unless 0 <= bound <= limit, both 64-bit values. The text is
+// that of the site.
+func (g *generator) checkBound(bound, limit operand, pos ir.Pos, text string) {
+	site := g.siteNumber(SliceSite, pos, text)
 	if bound.immediate && limit.immediate {
 		if bound.n > limit.n {
 			g.faultIf(condition{}, site, bound, true, limit)
@@ -152,6 +153,23 @@ func (g *generator) checkShift(count operand, pos ir.Pos) {
 	negative := g.register(predClass)
 	g.emit("setp.lt.s"+count.class.bits()[1:], negative, count, zero)
 	g.faultIf(condition{pred: negative}, site, count, true, zero)
+}
+
+// checkNil stops the thread if a pointer is nil, which is 0 in the global and generic
+// spaces. A pointer that may be nil is in one of these (see spaceOf).
+func (g *generator) checkNil(pointer operand, s space, pos ir.Pos) {
+	if s.class() == b32Class {
+		return
+	}
+	site := g.siteNumber(NilSite, pos, "")
+	zero := zeroOperand(b64Class)
+	if pointer.immediate {
+		g.faultIf(condition{}, site, zero, false, zero)
+		return
+	}
+	isNil := g.register(predClass)
+	g.emit("setp.eq.u64", isNil, pointer, zero)
+	g.faultIf(condition{pred: isNil}, site, zero, false, zero)
 }
 
 // panics stops the thread.

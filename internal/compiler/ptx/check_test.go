@@ -10,7 +10,7 @@ import (
 
 func TestFailedChecksAreRecorded(t *testing.T) {
 	s, n := irtest.Local("s", ir.SliceOf(ir.TInt)), irtest.Local("n", ir.TInt)
-	array := irtest.Local("array", ir.ArrayOf(4, ir.TInt))
+	array, p := irtest.Local("array", ir.ArrayOf(4, ir.TInt)), irtest.Local("p", ir.PointerTo(ir.TInt))
 	element := func(i ir.Expr) ir.Place { return &ir.ElemPlace{Slice: ir.Get(s), Index: i, Check: true, Pos: pos(10)} }
 	slice := func(x ir.Expr, lo, hi, max ir.Expr) ir.Stmt {
 		return irtest.Set(s, &ir.SliceExpr{T: s.Type, X: x, Lo: lo, Hi: hi, Max: max, Check: true, Pos: pos(11)})
@@ -49,10 +49,14 @@ func TestFailedChecksAreRecorded(t *testing.T) {
 		{"a negative shift count of 32 bits", -6, binary(ir.Shr, irtest.Int(7), narrow()), ShiftSite, -6, 0},
 		{"a constant negative shift count", -8, &ir.Assign{Dst: irtest.Elem(s, irtest.Int(0)), Src: &ir.Binary{Op: ir.Shl, X: ir.Get(n), Y: irtest.Int(-8), Check: true, Pos: pos(12)}}, ShiftSite, -8, 0},
 		{"a shift count that a conversion makes negative", -7, binary(ir.Shr, irtest.Int(7), irtest.To(ir.TInt, irtest.To(ir.TUint64, ir.Get(n)))), ShiftSite, -7, 0},
+		{"a nil pointer", 0, &ir.Check{Place: &ir.DerefPlace{Ptr: ir.Get(p), Check: true, Pos: pos(14)}}, NilSite, 0, 0},
+		{"a pointer that is always nil", 0, irtest.Set(n, irtest.Load(&ir.DerefPlace{Ptr: &ir.Zero{T: p.Type}, Check: true, Pos: pos(14)})), NilSite, 0, 0},
+		{"a pointer to memory of the thread that is nil", 9, irtest.Set(n, irtest.Load(&ir.DerefPlace{Ptr: &ir.Select{
+			Cond: irtest.Lt(ir.Get(n), irtest.Int(5)), X: irtest.Addr(irtest.Index(irtest.Var(array), irtest.Int(1))), Y: ir.Get(p)}, Check: true, Pos: pos(14)})), NilSite, 0, 0},
 		{"a panic", 0, &ir.Panic{Reason: "impossible", Pos: pos(13)}, PanicSite, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k := irtest.Kernel("fails", []*ir.Local{s, n}, []*ir.Local{array},
+			k := irtest.Kernel("fails", []*ir.Local{s, n}, []*ir.Local{array, p}, irtest.Set(p, &ir.Zero{T: p.Type}),
 				irtest.SetPlace(irtest.Elem(s, irtest.Int(1)), irtest.Int(5)), c.body, irtest.SetPlace(irtest.Elem(s, irtest.Int(0)), irtest.Int(99)))
 			m := emit(t, k)
 			d := newDevice(t, k, []irtest.Value{ints(1, 2, 3, 4, 5, 6, 7, 8), irtest.IntValue(c.n)})

@@ -44,6 +44,9 @@ func (g *generator) clusterAddress(e *ir.Intrinsic) operand {
 		g.fail(e.Pos, "kernel.ClusterShared of a pointer that is not into shared memory; pass the address of a kernel.Shared or kernel.Dynamic variable, or of a part of it")
 		return zeroOperand(b64Class)
 	}
+	if space == genericSpace && !g.kernel.Options.Unchecked {
+		g.checkNil(p, space, e.Pos)
+	}
 	address := g.cast(p, space, genericSpace)
 	rank := g.low(g.value(e.Args[1]))
 	dst := g.register(b64Class)

@@ -17,6 +17,11 @@ func (g *generator) compare(e *ir.Binary, dst operand) operand {
 		return g.comparePointers(e, dst)
 	}
 	x, y := g.value(e.X), g.value(e.Y)
+	if t.IsInteger() && !t.IsSigned() {
+		if d, ok := g.compareWithZero(e.Op, x, y, dst); ok {
+			return d
+		}
+	}
 	op := comparison[e.Op]
 	if e.Op == ir.Ne && t.IsFloat() {
 		op = "neu"
@@ -24,6 +29,24 @@ func (g *generator) compare(e *ir.Binary, dst operand) operand {
 	dst = g.into(dst, predClass)
 	g.emit("setp."+op+"."+arithmeticType(t.Kind), dst, x, y)
 	return dst
+}
+
+// compareWithZero emits comparisons of unsigned numbers with 0 whose result is known. ptxas 13.0
+// gets them wrong: for 0 <= -x, where x is a selection of 1 or 0, it returns whether x is 0.
+func (g *generator) compareWithZero(op ir.BinaryOp, x, y, dst operand) (operand, bool) {
+	result := ""
+	switch {
+	case op == ir.Le && x.isZero(), op == ir.Ge && y.isZero():
+		result = "eq"
+	case op == ir.Gt && x.isZero(), op == ir.Lt && y.isZero():
+		result = "ne"
+	default:
+		return operand{}, false
+	}
+	dst = g.into(dst, predClass)
+	zero := intOperand(b32Class, 0)
+	g.emit("setp."+result+".u32", dst, zero, zero)
+	return dst, true
 }
 
 func (g *generator) compareBools(e *ir.Binary, dst operand) operand {

@@ -303,7 +303,9 @@ func (g *generator) loop(s *ir.Loop) {
 			g.branch(s.Cond, false, t.end)
 		}
 	}
+	done := g.keepShared(s)
 	leaves = leaves || g.body(s.Body)
+	done()
 	if g.labels[t.next] > 0 {
 		leaves = false
 	}

@@ -88,6 +88,7 @@ type generator struct {
 	stepped            stepped
 	faults             faults
 	lines              lines
+	replaced           map[operand]operand // registers that removeRepeats removed
 
 	before   []ir.Stmt         // belongs to the loop that is emitted next, see entering
 	mentions map[*ir.Local]int // in the kernel; nil until requested
@@ -125,6 +126,7 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 		g.emit("ret")
 	}
 	g.faultHandler()
+	g.removeRepeats()
 	if n := g.bytes(localSpace); n > maxLocal {
 		g.fail(k.Func.Pos, "the kernel's variables take %d bytes of local memory; a thread has at most %d; use slice parameters", n, maxLocal)
 	}
@@ -219,7 +221,7 @@ func (g *generator) module(name string) string {
 		b = append(b, '\n')
 	}
 	for i, f := range g.lines.names {
-		b = fmt.Appendf(b, ".file %d %q\n", i+1, f)
+		b = fmt.Appendf(b, ".file %d %+q\n", i+1, f) // ptxas accepts only ASCII
 	}
 	for _, t := range g.tables {
 		b = t.append(b)
@@ -260,6 +262,9 @@ func (g *generator) appendVariableNames(b []byte) []byte {
 	const perLine, most = 8, 64
 	n := 0
 	note := func(name, part string, o operand) {
+		if w, ok := g.replaced[o]; ok {
+			o = w
+		}
 		if name == "" || n == most || !o.isRegister() {
 			return
 		}
@@ -286,10 +291,11 @@ func (g *generator) appendVariableNames(b []byte) []byte {
 	return b
 }
 
-// comment makes a name safe for a line comment.
+// comment returns a name for a line comment, or "" if the comment would be invalid. ptxas 13.0
+// accepts only ASCII in comments.
 func (g *generator) comment(name string) string {
 	for _, r := range name {
-		if r < ' ' || r == '\\' {
+		if r < ' ' || r > '~' || r == '\\' {
 			return ""
 		}
 	}

@@ -142,6 +142,7 @@ func TestNamesBecomePTXIdentifiers(t *testing.T) {
 		}
 		body = append(body, irtest.SetPlace(irtest.Elem(s, irtest.Int(0)), e))
 	}
+	body = append(body, &ir.Panic{Reason: "größer", Pos: ir.Pos{File: "größe.go", Line: 1, Col: 1}})
 	k := irtest.Kernel("add[float32]", names, nil, body...)
 	k.Shared = []*ir.SharedVar{tile}
 	m := emit(t, k)

@@ -24,6 +24,12 @@ func emit(t *testing.T, k *ir.Kernel, architectures ...string) *Module {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, r := range m.Text {
+		if r > '~' {
+			t.Errorf("%q is not ASCII; ptxas 13.0 rejects it in\n%s", r, m.Text)
+			break
+		}
+	}
 	if _, err := ptxas.Find(); err != nil {
 		return m
 	}

@@ -62,6 +62,11 @@ type operand struct {
 func (o operand) isNone() bool     { return o.class == noClass }
 func (o operand) isRegister() bool { return o.class != noClass && !o.immediate }
 
+// isZero reports whether o is the integer immediate 0.
+func (o operand) isZero() bool {
+	return o.immediate && o.n == 0 && (o.class == b32Class || o.class == b64Class)
+}
+
 // intOperand returns an integer immediate; v is extended to 64 bits.
 func intOperand(c class, v uint64) operand { return operand{c, true, v} }
 

@@ -12,7 +12,7 @@ import (
 type address struct {
 	space  space
 	symbol string
-	base   operand // if there is no symbol
+	base   operand // a register, if there is no symbol
 	memory *memory // memory of the symbol, in shared and local memory
 	offset int64
 	table  *table // table that contains it, for constant data
@@ -56,7 +56,10 @@ func (g *generator) address(p ir.Place) address {
 	case *ir.DerefPlace:
 		g.at(p.Pos)
 		base, space := g.pointer(p.Ptr)
-		return address{space: space, base: base}
+		if p.Check {
+			g.checkNil(base, space, p.Pos)
+		}
+		return address{space: space, base: g.inRegister(base)}
 	case *ir.FieldPlace:
 		a := g.address(p.X)
 		return a.plus(p.X.Type().Fields[p.Field].Offset)
@@ -71,13 +74,13 @@ func (g *generator) address(p ir.Place) address {
 		s := g.slice(p.Slice)
 		if p.Check {
 			g.at(p.Pos)
-			g.checkBound(intOperand(b64Class, uint64(p.T.Len)), g.sliceLength(s), p.Pos)
+			g.checkBound(intOperand(b64Class, uint64(p.T.Len)), g.sliceLength(s), p.Pos, s.origin(p.T.Elem))
 		}
-		return address{space: s.space, base: g.slicePointer(s)}
+		return address{space: s.space, base: g.inRegister(g.slicePointer(s))}
 	case *ir.ElemPlace:
 		s := g.slice(p.Slice)
-		a := address{space: s.space, base: g.slicePointer(s)}
-		return g.index(a, p.Index, p.Check, p.Pos, p.Type().Size(), length{slice: &s, most: s.maxLength})
+		a := address{space: s.space, base: g.inRegister(g.slicePointer(s))}
+		return g.index(a, p.Index, p.Check, p.Pos, p.Type().Size(), length{slice: &s, most: s.maxLength, text: s.origin(p.Type())})
 	}
 	return address{space: globalSpace, base: zeroOperand(b64Class)}
 }
@@ -87,6 +90,7 @@ type length struct {
 	constant int64
 	slice    *slice // unless constant
 	most     int64  // upper bound
+	text     string // of the site
 }
 
 // index adds the offset of an element to a, which is the address of an array or of a
@@ -230,6 +234,13 @@ func (g *generator) scaled(a address, x operand, signed bool, size int64) addres
 		} else {
 			g.emit("mad.lo.u32", sum, x, factor, base)
 		}
+	case size == 1 && (a.space == constSpace || a.space == paramSpace):
+		// The compiler of driver 580 crashes if the index of a byte in constant memory is a
+		// selection of 0 or 1 that is added in 64 bits, but not if it is multiplied in 32 bits.
+		if x.class == b64Class {
+			x, signed = g.low(x), false // such memory is small
+		}
+		g.addProduct(sum, base, x, intOperand(b32Class, 1), signed)
 	case x.class == b32Class && 1 < size && size <= math.MaxInt32:
 		g.addProduct(sum, base, x, factor, signed)
 	default:

@@ -13,6 +13,15 @@ type slice struct {
 	maxLength int64
 }
 
+// origin returns the text of sites for a slice with elements of type t: the launch may have
+// left out the memory of kernel.Dynamic.
+func (s *slice) origin(t *ir.Type) string {
+	if s.space == sharedSpace && s.maxLength == ir.MaxDynamic(t) {
+		return "kernel.Dynamic"
+	}
+	return ""
+}
+
 // slice evaluates a slice value.
 func (g *generator) slice(e ir.Expr) slice {
 	switch e := e.(type) {
@@ -92,14 +101,15 @@ func (g *generator) sliceExpr(e *ir.SliceExpr) slice {
 	}
 	if e.Check {
 		g.at(e.Pos)
+		text := s.origin(e.T.Elem)
 		if e.Max != nil {
-			g.checkBound(limit, g.sliceCapacity(s), e.Pos)
+			g.checkBound(limit, g.sliceCapacity(s), e.Pos, text)
 		}
 		if e.Hi != nil || e.Max != nil {
-			g.checkBound(hi, limit, e.Pos)
+			g.checkBound(hi, limit, e.Pos, text)
 		}
 		if e.Lo != nil {
-			g.checkBound(lo, hi, e.Pos)
+			g.checkBound(lo, hi, e.Pos, text)
 		}
 	}
 	if lo == zeroOperand(b64Class) {

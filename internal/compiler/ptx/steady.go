@@ -2,13 +2,15 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
 
 // Addresses that do not change in a loop are computed before it, if only some iterations use
-// them: ptxas moves nothing out of a loop that is not always executed.
+// them: ptxas moves nothing out of a loop that is not always executed. In the same way, those that
+// do not change in an iteration are computed at its start, if several ifs use them.
 
 // mostSteady is the number of 32-bit registers that loops may keep such addresses in.
 // Loops with more than steadyNodes nodes need the registers themselves.
@@ -53,9 +55,8 @@ func (g *generator) keepSteady(loops []*ir.Loop) (done func()) {
 	for _, loop := range loops {
 		findAssigned(loop, assigned)
 	}
-	g.steady.known = make(map[steadyKey]operand, len(before))
-	for k, v := range before {
-		g.steady.known[k] = v
+	if g.steady.known = maps.Clone(before); before == nil {
+		g.steady.known = map[steadyKey]operand{}
 	}
 	seen, registers := map[string]bool{}, 0
 	for _, p := range places {
@@ -68,6 +69,42 @@ func (g *generator) keepSteady(loops []*ir.Loop) (done func()) {
 		g.steady.keeping = true
 		g.address(p)
 		g.steady.keeping = false
+	}
+	return done
+}
+
+// keepShared computes addresses at the start of an iteration of a loop that several of its ifs
+// need and that do not change in it. The function that it returns is called after the iteration.
+func (g *generator) keepShared(loop *ir.Loop) (done func()) {
+	before := g.steady.known
+	done = func() { g.steady.known = before }
+	if !isShort(loop) {
+		return done
+	}
+	assigned := map[*ir.Local]bool{}
+	findAssigned(&ir.Loop{Body: loop.Body}, assigned)
+	last, shared := map[string]int{}, map[string]bool{}
+	registers := 0
+	for i, s := range loop.Body {
+		for _, p := range conditionalPlaces(s) {
+			text, words, ok := g.steadyPlace(p, assigned)
+			if !ok || shared[text] {
+				continue
+			}
+			if j, seen := last[text]; !seen || j == i || registers+words > mostSteady {
+				last[text] = i
+				continue
+			}
+			shared[text] = true
+			registers += words
+			g.steady.known = maps.Clone(g.steady.known)
+			if g.steady.known == nil {
+				g.steady.known = map[steadyKey]operand{}
+			}
+			g.steady.keeping = true
+			g.address(p)
+			g.steady.keeping = false
+		}
 	}
 	return done
 }

@@ -138,6 +138,9 @@ func TestAddressesAreSteppedFromEarlierOnes(t *testing.T) {
 					if test.name == "columns" && index.Size() == 8 {
 						n++ // all differences of 64 bits are exact
 					}
+					if test.name == "rows" && !check {
+						n++ // the second element of a row has the product of the first
+					}
 					if n != test.products {
 						t.Errorf("%d products, want %d\n%s", n, test.products, text)
 					}

@@ -260,7 +260,10 @@ func (w *walker) minMax(op *ir.IntrinsicOp, x, y *poly) *poly {
 		return append(differences(far, a, sign), differences([]*poly{x, y}, a, -sign)...)
 	})
 	a := w.newest()
-	a.either, a.x, a.y = true, x, y
+	a.either, a.op, a.x, a.y = true, ir.SymMin, x, y
+	if op == ir.Max {
+		a.op = ir.SymMax
+	}
 	return p
 }
 

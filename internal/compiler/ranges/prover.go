@@ -40,7 +40,7 @@ type atom struct {
 	base   interval // in every scope, for a launch atom
 
 	// Definition of a launch atom: an argument, a dimension, or min, max or div of two
-	// polynomials over launch atoms.
+	// polynomials over launch atoms. Other atoms may be a min or max.
 	op    ir.SymOp
 	value int64
 	x, y  *poly
@@ -122,6 +122,12 @@ func (pr *prover) launchAtom(op ir.SymOp, value int64, r interval) *poly {
 
 // launchOp creates or finds min, max or div of two polynomials over launch atoms.
 func (pr *prover) launchOp(op ir.SymOp, x, y *poly) *poly {
+	if c := x.c; c != 0 && op != ir.SymDiv && len(x.terms) > 0 {
+		// Values that differ by a constant are of the same atom.
+		if without := y.plusConst(-c); without != nil {
+			return pr.launchOp(op, x.plusConst(-c), without).plusConst(c)
+		}
+	}
 	k := launchKey{op: op, x: pr.shape(x), y: pr.shape(y), xc: x.c, yc: y.c}
 	if id, ok := pr.launch[k]; ok {
 		return pr.self[id]

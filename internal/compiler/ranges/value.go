@@ -218,7 +218,7 @@ func (w *walker) settle(check *bool, order ...*poly) {
 			w.proven[check] = false
 			return
 		}
-		promised = append(promised, low)
+		promised = append(promised, w.each(low)...)
 	}
 	w.proven[check] = true
 	if promised != nil {
@@ -229,16 +229,96 @@ func (w *walker) settle(check *bool, order ...*poly) {
 // alternatives is the maximum number of bounds of a value that are considered for a
 // launch condition. Bounds with factors above maxPromise come from the largest possible
 // grid: they hold only for launches for which others hold too.
+//
+// A bound of a min or max in a value is found for both of what it may be, up to choiceDepth of
+// them one in another.
 const (
+	choiceDepth           = 4
+	alternativesOfChoices = 2
+
 	alternatives = 4
 	maxPromise   = 1 << 14
 	maxDeficit   = 1 << 24 // constants above it come from the largest possible value of a variable
 )
 
-// lowest returns a polynomial over launch arguments that is a lower bound of p. It is
-// the maximum of several bounds, because which is tightest depends on the launch. It is
-// nil if no bound can be positive.
+// lowest returns a polynomial over launch arguments that is a lower bound of p. It is nil if
+// no bound can be positive.
 func (w *walker) lowest(p *poly) *poly {
+	if low := w.lowestOfChoices(p, choiceDepth); low != nil {
+		return low
+	}
+	return w.lowestOf(p, alternatives)
+}
+
+// lowestOfChoices is lowest for a value with a min or max. If the value falls with a max, or
+// grows with a min, its bound is below those for both of what that may be. Otherwise each of
+// these is a bound.
+func (w *walker) lowestOfChoices(p *poly, depth int) *poly {
+	if p == nil || depth == 0 {
+		return nil
+	}
+	for _, t := range p.terms {
+		for _, id := range w.factors[t.mono] {
+			a := w.atoms[id]
+			if !a.either || a.launch {
+				continue
+			}
+			rest, _ := w.prover.quotient(t.mono, w.self[id].terms[0].mono)
+			r := w.monoRange(rest).scale(t.coef)
+			if r.lo < 0 && r.hi > 0 {
+				continue
+			}
+			with := func(x *poly) *poly {
+				q := p.plus(-1, &poly{terms: []polyTerm{t}}).plus(1, w.timesMono(x, t.coef, rest))
+				if low := w.lowestOfChoices(q, depth-1); low != nil {
+					return low
+				}
+				return w.lowestOf(q, alternativesOfChoices)
+			}
+			x, y := with(a.x), with(a.y)
+			op := ir.SymMin
+			if (a.op == ir.SymMax) == (r.lo >= 0) {
+				op = ir.SymMax
+			}
+			switch {
+			case x == nil && op == ir.SymMax:
+				return y
+			case y == nil && op == ir.SymMax:
+				return x
+			case x == nil || y == nil:
+				return nil
+			case w.neverBelow(x, y):
+				x, y = y, x
+				fallthrough
+			case w.neverBelow(y, x):
+				if op == ir.SymMin {
+					return x
+				}
+				return y
+			}
+			return w.launchOp(op, x, y)
+		}
+	}
+	return nil
+}
+
+// each returns what must not be negative so that p is not: both of what a min may be. Conditions
+// of their own are more often equal to others.
+func (w *walker) each(p *poly) []*poly {
+	id, ok := w.single(p.plusConst(-p.c))
+	if !ok || w.atoms[id].op != ir.SymMin {
+		return []*poly{p}
+	}
+	x, y := w.atoms[id].x.plusConst(p.c), w.atoms[id].y.plusConst(p.c)
+	if x == nil || y == nil {
+		return []*poly{p}
+	}
+	return append(w.each(x), w.each(y)...)
+}
+
+// lowestOf is lowest without a look at what a min or max may be. The result is the maximum of
+// at most most bounds, because which is tightest depends on the launch.
+func (w *walker) lowestOf(p *poly, most int) *poly {
 	var found []*poly
 	w.bound(p, -1, w.isLaunch, func(u *poly) bool {
 		if w.launchRange(u).hi < 0 || u.c < -maxDeficit || !u.hasCoefsUpTo(maxPromise) || slices.ContainsFunc(found, func(f *poly) bool { return w.neverBelow(f, u) }) {
@@ -246,7 +326,7 @@ func (w *walker) lowest(p *poly) *poly {
 		}
 		found = slices.DeleteFunc(found, func(f *poly) bool { return w.neverBelow(u, f) })
 		found = append(found, u)
-		return len(found) == alternatives
+		return len(found) == most
 	})
 	if len(found) == 0 {
 		return nil

@@ -15,7 +15,7 @@ func open(t testing.TB, b gpu.Backend) *ring.Runtime { return openWith(t, b, rin
 func openWith(t testing.TB, b gpu.Backend, config ring.Config) *ring.Runtime {
 	dev, err := gpu.Open(gpu.Config{Require: b})
 	if err != nil {
-		t.Skipf("no %s device: %v; quern doctor says what to do", b, err)
+		t.Skipf("no %s device: %v; go tool quern doctor says what to do", b, err)
 	}
 	t.Cleanup(func() {
 		if err := dev.Close(); err != nil {

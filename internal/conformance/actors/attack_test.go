@@ -68,7 +68,7 @@ func TestAttack(t *testing.T) {
 func attack(t *testing.T, b gpu.Config, seed uint64) ring.Stats {
 	dev, err := gpu.Open(b)
 	if err != nil {
-		t.Skipf("no %s device: %v; quern doctor says what to do", b.Require, err)
+		t.Skipf("no %s device: %v; go tool quern doctor says what to do", b.Require, err)
 	}
 	defer func() {
 		if err := dev.Close(); err != nil {

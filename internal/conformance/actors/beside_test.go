@@ -185,7 +185,7 @@ func TestOperationsBesideActors(t *testing.T) {
 func besideActors(t *testing.T, actors, times int) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CUDA, Output: io.Discard})
 	if err != nil {
-		t.Skipf("needs a GPU: %v; quern doctor says what to do", err)
+		t.Skipf("needs a GPU: %v; go tool quern doctor says what to do", err)
 	}
 	var buffers []*gpu.Buffer[float32]
 	var hosts []*gpu.HostBuffer[byte]

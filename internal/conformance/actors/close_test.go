@@ -15,7 +15,7 @@ func TestClosingTheDeviceClosesTheRuntimeFirst(t *testing.T) {
 		t.Run(fmt.Sprint(b), func(t *testing.T) {
 			dev, err := gpu.Open(gpu.Config{Require: b})
 			if err != nil {
-				t.Skipf("no %s device: %v; quern doctor says what to do", b, err)
+				t.Skipf("no %s device: %v; go tool quern doctor says what to do", b, err)
 			}
 			rt, err := ring.New(dev, ring.Config{})
 			if err != nil {

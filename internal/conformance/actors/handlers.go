@@ -359,3 +359,34 @@ func misuser(t kernel.Thread, c *actor.Context, data []int32, state *int64, in *
 	}
 	return kernel.Reply
 }
+
+// Try is a message that a handler wants again some times.
+type Try struct{ Number, Again int32 }
+
+// Tries is what persist has handled: the numbers of the first messages.
+type Tries struct {
+	Again, Count int32
+	Order        [6]int32
+}
+
+// persist handles a message when it has got it as often as the message says.
+//
+//quern:actor
+func persist(t kernel.Thread, state *Tries, in *Try, out *Tries) kernel.Action {
+	again := state.Again < in.Again
+	t.Sync()
+	if t.ThreadIdx.X == 0 {
+		switch {
+		case again:
+			state.Again++
+		case int(state.Count) < len(state.Order):
+			state.Order[state.Count] = in.Number
+			state.Count++
+		}
+		*out = *state
+	}
+	if again {
+		return kernel.Again
+	}
+	return kernel.Reply
+}

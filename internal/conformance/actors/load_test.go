@@ -131,7 +131,7 @@ func TestClosingUnderLoad(t *testing.T) {
 		devices[string(b)] = func(t *testing.T) *gpu.Device {
 			dev, err := gpu.Open(gpu.Config{Require: b})
 			if err != nil {
-				t.Skipf("no %s device: %v; quern doctor says what to do", b, err)
+				t.Skipf("no %s device: %v; go tool quern doctor says what to do", b, err)
 			}
 			return dev
 		}

@@ -9,6 +9,7 @@ import (
 
 	"quern.dev/kernel"
 	"quern.dev/ring"
+	"quern.dev/ring/actor"
 )
 
 // mailed is how many numbers, from 1, the actor "scatter" sends in tests of what
@@ -197,5 +198,85 @@ func TestTerminatedActorsHandleWhatOthersHaveSent(t *testing.T) {
 			}
 			addsUp(t, rt)
 		})
+	})
+}
+
+// refusing sends numbers to an actor that has ended. Each thread of the sender tries once.
+func refusing(t *testing.T, ctx context.Context, rt *ring.Runtime, to actor.Ref[int64]) {
+	t.Helper()
+	from := spawned(t, ctx, rt, SpawnScatter, ring.Options{})
+	if n, err := from.Ask(ctx, Burst{To: to, Count: 32}); err != nil || n != -1 {
+		t.Fatalf("%d messages were sent, %v, want -1", n, err)
+	}
+	if _, err := from.Terminate(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sinkOnHost(t *testing.T, ctx context.Context, rt *ring.Runtime) *ring.Actor[int64, int64] {
+	t.Helper()
+	a, err := ring.SpawnHost(ctx, rt, func(context.Context, *ring.HostContext, *int64, *int64) kernel.Action { return kernel.Done }, ring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestRefusalsForHostActorsThatHaveEndedAreCounted(t *testing.T) {
+	eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		a := sinkOnHost(t, ctx, rt)
+		ref := a.Ref()
+		if _, err := a.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		refusing(t, ctx, rt, ref)
+		if i, s := a.Info(), rt.Stats(); i.Refused != 32 || s.Refused != 32 {
+			t.Errorf("%d refusals, %d of the runtime, want 32", i.Refused, s.Refused)
+		}
+		refusing(t, ctx, rt, ref)
+		if err := rt.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if i, s := a.Info(), rt.Stats(); i.Refused != 64 || s.Refused != 64 {
+			t.Errorf("after Close: %d refusals, %d of the runtime, want 64", i.Refused, s.Refused)
+		}
+	})
+}
+
+func TestHostActorsGetTheMailboxesOfThoseThatHaveEnded(t *testing.T) {
+	eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		const rounds = 5
+		first := sinkOnHost(t, ctx, rt)
+		old := first.Ref()
+		mail(t, ctx, rt, first)
+		until(t, ctx, func() bool { return first.Info().Handled == mailed })
+		if _, err := first.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		refusing(t, ctx, rt, old)
+		for range rounds {
+			a := sinkOnHost(t, ctx, rt)
+			if ref := a.Ref(); ref.Mailbox != old.Mailbox || ref.Actor == old.Actor {
+				t.Fatalf("%+v follows %+v", ref, old)
+			}
+			if s, err := ring.Find[Burst, int32](rt, "scatter"); err != nil {
+				t.Fatal(err)
+			} else if _, err := s.Terminate(ctx); err != nil {
+				t.Fatal(err)
+			}
+			mail(t, ctx, rt, a)
+			refusing(t, ctx, rt, old)
+			until(t, ctx, func() bool { return a.Info().Handled == mailed })
+			if i := a.Info(); i.Accepted != mailed || i.Refused != 32 {
+				t.Errorf("%d messages were accepted, and %d refused, want %d and 32", i.Accepted, i.Refused, mailed)
+			}
+			if _, err := a.Terminate(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i, s := first.Info(), rt.Stats(); i.Refused != 32 || s.Refused != 32*(1+rounds) {
+			t.Errorf("%d refusals for the first, %d of the runtime, want 32 and %d", i.Refused, s.Refused, 32*(1+rounds))
+		}
+		addsUp(t, rt)
 	})
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -109,6 +110,41 @@ func TestMessageOptionsThatAreWrong(t *testing.T) {
 			if _, err := SpawnAccumulate(ctx, rt, o); !errors.Is(err, ring.ErrInvalid) {
 				t.Errorf("%+v: %v, want ErrInvalid", o, err)
 			}
+		}
+	})
+}
+
+// A message that the handler wants again stays before the later ones of its level. Others
+// may be handled first.
+func TestMessagesThatAreWantedAgainKeepTheirPlace(t *testing.T) {
+	eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		a := spawned(t, ctx, rt, SpawnPersist, ring.Options{Inactive: true})
+		for _, m := range []struct {
+			try      Try
+			priority int
+		}{{Try{1, 5}, 128}, {Try{2, 0}, 128}, {Try{3, 0}, 128}, {Try{10, 0}, 0}, {Try{11, 0}, 0}} {
+			if err := a.Tell(ctx, m.try, ring.Priority(m.priority)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.Activate(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, ctx, func() bool { return a.Info().Queued == 0 })
+		got, err := a.Ask(ctx, Try{Number: 12})
+		if err != nil || got.Again != 5 || got.Count != 6 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		var high, low []int32
+		for _, n := range got.Order[:5] {
+			if n < 10 {
+				high = append(high, n)
+			} else {
+				low = append(low, n)
+			}
+		}
+		if !slices.Equal(high, []int32{1, 2, 3}) || !slices.Equal(low, []int32{10, 11}) {
+			t.Errorf("handled in the order %v", got.Order)
 		}
 	})
 }

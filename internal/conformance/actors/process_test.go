@@ -99,7 +99,7 @@ func TestGPUsAreFreeAfterTheEndOfAProcess(t *testing.T) {
 			switch lines.Text() {
 			case "no device":
 				c.Wait()
-				t.Skip("needs a GPU; quern doctor says what to do")
+				t.Skip("needs a GPU; go tool quern doctor says what to do")
 			case "ready":
 			default:
 				c.Wait()

@@ -94,6 +94,9 @@ func TestSendWithToDeviceActors(t *testing.T) {
 		if i := receiver.Info(); i.Expired != 12 || f.DeadLettered != 0 {
 			t.Errorf("after the end: %d expired, %d dead letters", i.Expired, f.DeadLettered)
 		}
+		if i, n := receiver.Info(), rt.DeadLetters().Total(); i.DeadLetters != 0 || n != 0 {
+			t.Errorf("%d dead letters of the actor, and %d of the runtime: expired messages of other actors on the device are only counted", i.DeadLetters, n)
+		}
 	})
 }
 

@@ -82,6 +82,9 @@ func TestIndexPastDynamicSharedMemoryFaults(t *testing.T) {
 			if !ok || fault.Kind != gpu.OutOfRange || fault.Length != test.length || test.length > 0 && fault.Index != test.index {
 				t.Errorf("%s: got %v, want index %d of length %d", test.name, err, test.index, test.length)
 			}
+			if hints := strings.Contains(err.Error(), "Grid.Shared"); hints != (test.length == 0) {
+				t.Errorf("%s: got %v, want Grid.Shared if there are no elements", test.name, err)
+			}
 		}
 	})
 }

@@ -16,7 +16,7 @@ func everyDevice(t *testing.T, config ring.Config, test func(t *testing.T, ctx c
 		t.Run(string(b), func(t *testing.T) {
 			dev, err := gpu.Open(gpu.Config{Require: b})
 			if err != nil {
-				t.Skipf("no %s device: %v; quern doctor says what to do", b, err)
+				t.Skipf("no %s device: %v; go tool quern doctor says what to do", b, err)
 			}
 			defer closed(t, dev)
 			rt, err := ring.New(dev, config)

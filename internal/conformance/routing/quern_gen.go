@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
-	Sum:     "397538c7ea083192d22b1c0af6e172cf828cd905aedb4a30534050a8a25c9df8",
+	Sum:     "17cb1bfa6b5dbb5acb2061f920b3237aa37e73b24c1d21d56ca913968c4c8427",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -471,38 +471,38 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 	}
 	r.ThreadIdx = kernel.Dim3{}
 	/*line payloads.go:48*/ ref = in.Values
-	/*line payloads.go:49:10000*/ r.ThreadIdx = kernel.Dim3{}
+	r.ThreadIdx = kernel.Dim3{}
 	/*line payloads.go:49:10000*/ if in.Do == 3 {
-		/*line payloads.go:50:10000*/ ref = state.Kept /*line quern_gen.go:476:1*/
+		ref = state.Kept
 	}
-	/*line payloads.go:52:10000*/ for threadZ := range 1 {
-		/*line payloads.go:53:10000*/ for threadY := range 1 {
-			/*line payloads.go:54:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line payloads.go:55:10000*/ first2 := (threadZ*1 + threadY) * 32
-			/*line payloads.go:56:10000*/ quernRow2Work(r, t2s, first2, valuess, in, ref, data) /*line quern_gen.go:482:1*/
+	/*line payloads.go:52*/ for threadZ := range 1 {
+		for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first2 := (threadZ*1 + threadY) * 32
+			quernRow2Work(r, t2s, first2, valuess, in, ref, data)
 		}
 	}
-	/*line payloads.go:59:10000*/ r.ThreadIdx = kernel.Dim3{}
+	r.ThreadIdx = kernel.Dim3{}
 	/*line payloads.go:56:10000*/ if in.Do == 1 || in.Do == 5 {
 		/*line payloads.go:57:10000*/ for threadZ := range 1 {
-			/*line payloads.go:58:10000*/ for threadY := range 1 {
-				/*line payloads.go:59:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line payloads.go:60:10000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line payloads.go:61:10000*/ quernRow3Work(r, valuess, first3) /*line quern_gen.go:491:1*/
+			/*line payloads.go:58*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow3Work(r, valuess, first3)
 			}
 		}
 	}
-	/*line payloads.go:65:10000*/ r.ThreadIdx = kernel.Dim3{}
-	/*line payloads.go:62:10000*/ if in.Do == 0 || in.Do == 3 {
-		/*line payloads.go:63:10000*/ for threadZ := range 1 {
-			/*line payloads.go:64:10000*/ for threadY := range 1 {
-				/*line payloads.go:65:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line payloads.go:66:10000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line payloads.go:67:10000*/ quernRow4Work(r, valuess, first4, out) /*line quern_gen.go:501:1*/
+	r.ThreadIdx = kernel.Dim3{}
+	/*line payloads.go:62*/ if in.Do == 0 || in.Do == 3 {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Work(r, valuess, first4, out)
 			}
 		}
 	}
-	/*line payloads.go:71*/ for threadZ := range 1 {
+	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			first5 := (threadZ*1 + threadY) * 32
@@ -519,12 +519,12 @@ func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 		for threadX := range 32 {
 			/*line payloads.go:46*/ _ = row[threadX]
 			t2 := &row[threadX]
-			t2Row[threadX] = t2 /*line quern_gen.go:522:1*/
+			t2Row[threadX] = t2
 		}
-		/*line payloads.go:50:10000*/ return /*line quern_gen.go:524:1*/
+		/*line payloads.go:50:10000*/ return
 	}
-	/*line payloads.go:52:10000*/ for threadX := range 32 {
-		/*line payloads.go:53:10000*/ r.ThreadIdx.X = threadX
+	/*line payloads.go:52*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 		/*line payloads.go:46*/ _ = contexts[threadX]
 		/*line payloads.go:46*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
@@ -538,14 +538,14 @@ func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]f
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
-		/*line payloads.go:52:10000*/ values := ([]float32)(nil)
-		/*line payloads.go:53:10000*/ if in.Do != 4 {
-			/*line payloads.go:54:10000*/ t1 := t2
-			/*line payloads.go:54:10000*/ result0 := ref.Open(t1, data)
-			/*line payloads.go:55:10000*/ values = result0 /*line quern_gen.go:545:1*/
+		/*line payloads.go:52*/ values := ([]float32)(nil)
+		if in.Do != 4 {
+			t1 := t2
+			/*line payloads.go:54*/ result0 := ref.Open(t1, data)
+			values = result0
 		}
-		/*line payloads.go:57:10000*/ valuesRow[threadX] = values /*line quern_gen.go:547:1*/
-	}
+		/*line payloads.go:57:10000*/ valuesRow[threadX] = values
+	} /*line quern_gen.go:548:1*/
 }
 
 //go:noinline
@@ -555,9 +555,9 @@ func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
 		/*line payloads.go:57:10000*/ for i := threadX; i < len(values); i += 32 {
-			/*line payloads.go:58:10000*/ values[i] *= 2 /*line quern_gen.go:558:1*/
+			values[i] *= 2
 		}
-	}
+	} /*line quern_gen.go:560:1*/
 }
 
 //go:noinline
@@ -566,13 +566,13 @@ func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
-//line payloads.go:63:10000
+//line payloads.go:63
 		var sum float32
-		/*line payloads.go:64:10000*/ for i2 := threadX; i2 < len(values); i2 += 32 {
-			/*line payloads.go:65:10000*/ sum += values[i2] /*line quern_gen.go:572:1*/
+		for i2 := threadX; i2 < len(values); i2 += 32 {
+			sum += values[i2]
 		}
-		/*line payloads.go:67:10000*/ kernel.AtomicAdd(&out.Sum, sum) /*line quern_gen.go:574:1*/
-	}
+		kernel.AtomicAdd(&out.Sum, sum)
+	} /*line quern_gen.go:575:1*/
 }
 
 //go:noinline
@@ -623,7 +623,7 @@ func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, st
 			if in.Do == 6 && state.Given > 0 {
 				out.Sum = state.Sum
 			}
-			/*line payloads.go:99:10000*/ result02 = 1 /*line quern_gen.go:626:1*/
+			/*line payloads.go:99:10000*/ result02 = 1
 		}
 		/*line payloads.go:46*/ result := result02
 		if result > 4 {
@@ -635,3 +635,5 @@ func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, st
 		}
 	} /*line quern_gen.go:636:1*/
 }
+
+//line payloads.go:50:10000

@@ -33,7 +33,7 @@ type gpu struct {
 func newGPU(b testing.TB) *gpu {
 	c := Candidates()[0]
 	if c.Err != nil {
-		b.Skipf("needs a GPU: %v; quern doctor says what to do", c.Err)
+		b.Skipf("needs a GPU: %v; go tool quern doctor says what to do", c.Err)
 	}
 	dev, err := c.Open()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // Function is an interpreted kernel. It is safe for concurrent use.
 type Function struct {
 	name   string
+	label  string
 	module *ptxvm.Module
 	props  driver.Properties
 	placed int // bytes of shared variables in dynamic shared memory
@@ -37,6 +38,7 @@ func Load(k *driver.Kernel) (*Function, error) {
 	}
 	return &Function{
 		name:   k.Name,
+		label:  k.Label,
 		module: m,
 		placed: k.Placed,
 
@@ -67,8 +69,14 @@ type Options struct {
 	Checks bool
 	Steps  int64 // of all threads together, 0 for no limit
 
+	// Counter counts what launches do, if it is not nil. Counted is called after each.
+	Counter *ptxvm.Counter
+	Counted func()
+
 	// Recorded returns the fault found by the kernel's own checks, or nil.
 	Recorded func() (*driver.Fault, error)
+
+	Counting *ptxvm.Counting // counts what runs, or nil
 
 	Context context.Context // cancels the launch; nil: cannot be cancelled
 }
@@ -111,7 +119,13 @@ func (f *Function) run(l *driver.Frame, o Options) error {
 		Checks:        o.Checks,
 		Cooperative:   f.cooperative,
 		MaxSteps:      o.Steps,
+		Counter:       o.Counter,
+		Label:         f.label,
+		Counting:      o.Counting,
 	})
+	if o.Counter != nil {
+		o.Counted()
+	}
 	if fault, ok := errors.AsType[*ptxvm.Fault](err); ok {
 		return translate(fault, l)
 	}

@@ -14,19 +14,19 @@ type simulated struct{ *ptxvm.Memory }
 
 func (m simulated) Alloc(size int64, name string) (driver.Memory, error) {
 	if size > ptxvm.DefaultLimit {
-		return driver.Memory{}, outOfMemory(size, ptxvm.ErrOutOfMemory)
+		return driver.Memory{}, m.outOfMemory(size)
 	}
 	addr, err := m.Memory.Alloc(int(size), name)
 	if errors.Is(err, ptxvm.ErrOutOfMemory) {
-		return driver.Memory{}, outOfMemory(size, err)
+		return driver.Memory{}, m.outOfMemory(size)
 	}
 	return driver.Memory{Addr: addr}, err
 }
 
-func outOfMemory(size int64, err error) error {
+func (m simulated) outOfMemory(size int64) error {
 	return &driver.Error{
 		Op: "allocate", Name: "out of memory", Err: driver.ErrOutOfMemory,
-		Text: fmt.Sprintf("%d bytes: %v", size, err),
+		Text: fmt.Sprintf("%d bytes requested, %d of the simulator's %d in use", size, m.Used(), int64(ptxvm.DefaultLimit)),
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -14,6 +15,10 @@ import (
 // StepsVariable is the environment variable that overrides Options.Steps.
 const StepsVariable = "QUERN_SIM_STEPS"
 
+// CountVariable is the environment variable that names a file for the counts of what kernels
+// do, by line. A device that counts does not check; it uses all cores.
+const CountVariable = "QUERN_COUNT"
+
 // defaultSteps lets a launch run for some minutes, less than the ten minutes after
 // which go test ends the tests of a package.
 const defaultSteps = 1 << 32
@@ -22,6 +27,8 @@ const defaultSteps = 1 << 32
 type Options struct {
 	Steps    int64 // instructions of all threads of a launch; 0 means 1<<32
 	NoChecks bool  // skip all checks but the kernels' own, and use all cores
+
+	Counting *ptxvm.Counting // count what launches execute, without checks; or nil
 }
 
 // Candidate returns the simulator as a device.
@@ -55,12 +62,21 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 		o.Steps = defaultSteps
 	}
 	m := simulated{ptxvm.NewMemory()}
-	return &device{
+	d := &device{
 		Device:  synchronous.Device{Memory: m, Shared: synchronous.NewTurn()},
 		info:    i,
 		memory:  m,
-		options: interp.Options{Memory: m.Memory, Checks: !o.NoChecks, Steps: o.Steps},
-	}, nil
+		options: interp.Options{Memory: m.Memory, Checks: !o.NoChecks && o.Counting == nil, Steps: o.Steps, Counting: o.Counting},
+	}
+	if file := os.Getenv(CountVariable); file != "" {
+		c, err := countInto(file)
+		if err != nil {
+			return nil, err
+		}
+		d.counts = c
+		d.options.Checks, d.options.Counter, d.options.Counted = false, c.counter, c.launched
+	}
+	return d, nil
 }
 
 type device struct {
@@ -69,6 +85,15 @@ type device struct {
 	info    driver.Info
 	memory  simulated
 	options interp.Options
+	counts  *counts // or nil
+}
+
+// Close writes the counts.
+func (d *device) Close() error {
+	if d.counts == nil {
+		return d.Device.Close()
+	}
+	return errors.Join(d.Device.Close(), d.counts.write())
 }
 
 func (d *device) Info() *driver.Info { return &d.info }

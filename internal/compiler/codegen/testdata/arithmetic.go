@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"math"
+	"math/bits"
 
 	"quern.dev/kernel"
 )
@@ -109,4 +110,28 @@ func shifts(t kernel.Thread, n uint32, u []uint32, w []uint64) {
 	u[0] <<= 5 // ptx:"shl.b32 %r\d+, %r\d+, 5" ptx:-"setp.*, 3[12]" ptx:-"selp"
 	w[0] >>= 5 // ptx:"shr.u64 %rd\d+, %rd\d+, 5"
 	u[1] <<= n // ptx:"shl.b32" ptx:-"selp" ptx:-"setp.*, 3[12]"
+}
+
+// Rotations of 64 bits are sums of shifts, of which the assembler makes funnel shifts.
+//
+//quern:kernel
+func rotations(t kernel.Thread, k int, u []uint64) {
+	u[0] = bits.RotateLeft64(u[0], 13)  // ptx:"shl.b64 .*, 13;\n\tshr.u64 .*, 51;\n\tadd.u64" ptx:-"or.b64"
+	u[1] = bits.RotateLeft64(u[1], -13) // ptx:"shl.b64 .*, 51;\n\tshr.u64 .*, 13;\n\tadd.u64" ptx:-"or.b64"
+	u[2] = bits.RotateLeft64(u[2], k)   // ptx:"add.u64" ptx:-"or.b64"
+}
+
+// ptxas 13.0 gets comparisons of unsigned numbers with 0 wrong if the other side is the negative
+// of a condition.
+//
+//quern:kernel
+func notBelowZero(t kernel.Thread, x float32, at []uint32, out []bool) {
+	out[0] = 0&^at[0] <= -one(x > 1) // ptx:"setp.eq.u32 %p\d+, 0, 0;" ptx:-"setp.le.u32"
+}
+
+func one(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -8,7 +8,7 @@ import "quern.dev/kernel"
 //quern:kernel
 func scaleAdd(t kernel.Thread, a float32, x, y []float32) {
 	if i := t.Global(); i < len(y) { // coarse:"setp.ge.s32" coarse:-"or.pred"
-		y[i] += a * x[i] // coarse:"ld.global.v4.f32.*\n.*\n.*\n\tld.global.v4.f32" coarse:"st.global.v4.f32" ptx:"ld.global.f32"
+		y[i] += a * x[i] // coarse:"ld.global.v4.f32.*\n.*\n\tld.global.v4.f32" coarse:"st.global.v4.f32" ptx:"ld.global.f32"
 	}
 }
 

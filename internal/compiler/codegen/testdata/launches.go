@@ -243,3 +243,23 @@ func product(t kernel.Thread, rows int, first, columns []int32, values, x, y []f
 		y[row] = sum
 	}
 }
+
+// Rows and columns are clamped, each element of a window for itself.
+//
+// proven:-"setp.ge.u"
+//
+//quern:kernel block=32x8
+func window(t kernel.Thread, w, h int, in, out []float32) {
+	x, y := t.Global2()
+	if x >= w || y >= h {
+		return
+	}
+	var sum float32
+	for j := range 3 {
+		row := kernel.Clamp(y+j-1, 0, h-1) * w
+		for i := range 3 {
+			sum += kernel.Exp(in[row+kernel.Clamp(x+i-1, 0, w-1)])
+		}
+	}
+	out[y*w+x] = sum
+}

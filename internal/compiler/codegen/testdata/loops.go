@@ -128,3 +128,58 @@ func checkedDivisors(t kernel.Thread, x []uint64, out []uint64) {
 	}
 	out[0] = sum
 }
+
+// A loop that counts down to 0 runs in batches whose counter is a multiple of their size: the
+// buffer of each step is known.
+//
+//quern:kernel block=32 unchecked
+func countdown(t kernel.Thread, n int, x []float32) {
+	buffers := kernel.Shared[[2][33]float32](t)
+	tx := t.ThreadIdx.X
+	v := x[tx]
+	for left := n; left > 0; left-- {
+		buffer := &buffers[left&1] // ptx:"and.b32" ptx:-"and.b32[^$]*and.b32[^$]*and.b32"
+		buffer[tx] = v             // ptx:"(st.shared.f32[^$]*){5}" ptx:-"(st.shared.f32[^$]*){6}"
+		t.Sync()
+		v += buffer[tx+1]
+	}
+	x[tx] = v
+}
+
+// Two iterations of a long loop run at a time.
+//
+//quern:kernel unchecked
+func orbit(t kernel.Thread, n int, h, a, b, c float64, x []float64) {
+	i := t.Global()
+	u, v, w := x[3*i], x[3*i+1], x[3*i+2]
+	for range n {
+		for range 3 {
+			p, q, r := a*(v-u), u*(b-w)-v, u*v-c*w
+			d, e, f := a*(v+h*q-u-h*p), (u+h*p)*(b-w-h*r)-v-h*q, (u+h*p)*(v+h*q)-c*(w+h*r)
+			u += h / 2 * (p + d)
+			v += h / 2 * (q + e)
+			w += h / 2 * (r + f) // ptx:"(?s)add.f64.*add.f64|(?s)fma.rn.f64.*fma.rn.f64"
+		}
+	}
+	x[3*i], x[3*i+1], x[3*i+2] = u, v, w
+}
+
+// An address that several ifs of an iteration need is computed once, at its start.
+// The last loop has a single if.
+//
+//quern:kernel block=32 unchecked
+func pairs(t kernel.Thread, n int, x, out []uint8) {
+	best := kernel.Shared[[32][132]uint8](t)
+	tx := t.ThreadIdx.X
+	for i := range 132 {
+		best[tx][i] = x[i]
+	}
+	t.Sync()
+	most := uint8(0)
+	for k := tx; k < n; k++ {
+		if x[k] == 'A' {
+			most = max(most, best[k+1][tx]) // ptx:"(ld.shared.u8[^@]*){8}" ptx:-"mad.lo.u32[^@]*mad.lo.u32"
+		}
+	}
+	out[tx] = most
+}

@@ -48,7 +48,7 @@ func matmulRegisters(t kernel.Thread, m, n, k int, a, b, c []float32) {
 		for j := range 16 {
 			var ra, rb [8]float32
 			for i := range 8 {
-				ra[i] = as[j][ty*8+i] // ptx:"ld.shared.f32 %f\d+, \[%r\d+\+\d+\]"
+				ra[i] = as[j][ty*8+i] // ptx:"ld.shared.v4.f32 .*, \[%r\d+\+\d+\]"
 				rb[i] = bs[j][tx*8+i]
 			}
 			for y := range 8 {

@@ -34,6 +34,26 @@ func apart(t kernel.Thread, in, out []uint8) {
 	}
 }
 
+// The compiler of driver 580 crashes if the address is a sum without a product.
+//
+// ptx:"mul.wide.[us]32 .*, 1;" ptx:"ld.const.u8"
+//
+//quern:kernel
+func chosen(t kernel.Thread, n int, x float32, out []uint8) {
+	if i := t.Global(); i < len(out) {
+		out[i] = pair[truth(x > 1)]
+	}
+}
+
+var pair = [2]uint8{3, 4}
+
+func truth(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // An element at a constant index needs no memory access.
 //
 //quern:kernel

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"sync"
 	"sync/atomic"
 
 	"quern.dev/kernel"
@@ -66,4 +67,21 @@ func interfaceCall(t kernel.Thread, out []float32) {
 //quern:kernel
 func inLibrary(t kernel.Thread, out []float64) {
 	out[0] = math.Gamma(out[1])
+}
+
+var (
+	mutex   sync.Mutex
+	pending sync.WaitGroup
+	total   atomic.Int64
+)
+
+//quern:kernel
+func locks(t kernel.Thread, x []int32) {
+	var local sync.Mutex
+	local.Lock()
+	mutex.Lock()
+	x[0]++
+	mutex.Unlock()
+	pending.Wait()
+	total.Add(1)
 }

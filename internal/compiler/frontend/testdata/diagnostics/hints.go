@@ -47,8 +47,32 @@ func malformed(t kernel.Thread, x []int32) {
 	for i := range x {
 		x[i]++
 	}
+	//quern:unrol
+	for i := range x {
+		x[i]++
+	}
 	//quern:unrolled
 	for i := range x {
 		x[i]++
 	}
+	//quern:unroll=4
+	for i := range x {
+		x[i]++
+	}
+	//quern:no-unroll
+	for i := range x {
+		x[i]++
+	}
+	//quern:pipeline
+	for i := range x {
+		x[i]++
+	}
+	//quern:kernal
+	for i := range x {
+		x[i]++
+	}
+	//quern:
 }
+
+//quern:uncheked
+func trusted(x []int32) { x[0]++ }

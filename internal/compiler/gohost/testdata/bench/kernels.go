@@ -63,3 +63,74 @@ func matmul(t kernel.Thread, n int, a, b, c []float32) {
 		c[row*n+col] = acc
 	}
 }
+
+// orbits moves points that a mass in the origin attracts. Each iteration needs a root.
+//
+//quern:kernel
+func orbits(t kernel.Thread, dt float32, x, y, vx, vy []float32) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	px, py := x[i], y[i]
+	r := kernel.Sqrt(px*px + py*py + 0.1)
+	pull := -dt / (r * r * r)
+	u, v := vx[i]+pull*px, vy[i]+pull*py
+	vx[i], vy[i] = u, v
+	x[i], y[i] = px+dt*u, py+dt*v
+}
+
+// editDistance compares a block's pair of words of 64 letters along diagonals.
+//
+//quern:kernel block=64
+func editDistance(t kernel.Thread, a, b []uint8, distances []int32) {
+	cost := kernel.Shared[[65][65]int32](t)
+	tx := t.ThreadIdx.X
+	cost[0][tx+1], cost[tx+1][0] = int32(tx+1), int32(tx+1)
+	if tx == 0 {
+		cost[0][0] = 0
+	}
+	letter := a[t.BlockIdx.X*64+tx]
+	t.Sync()
+	for d := range 127 {
+		if y := d - tx; y >= 0 && y < 64 {
+			change := cost[y][tx]
+			if b[t.BlockIdx.X*64+y] != letter {
+				change++
+			}
+			cost[y+1][tx+1] = min(change, cost[y+1][tx]+1, cost[y][tx+1]+1)
+		}
+		t.Sync()
+	}
+	if tx == 63 {
+		distances[t.BlockIdx.X] = cost[64][64]
+	}
+}
+
+// weighted adds up the rows of a matrix in tiles of its columns.
+//
+//quern:kernel block=128
+func weighted(t kernel.Thread, columns int, matrix, sums []float32) {
+	tile := kernel.Shared[[128]float32](t)
+	row := t.BlockIdx.X * columns
+	sum := float32(0)
+	for left := 0; left < columns; left += 128 {
+		column := left + t.ThreadIdx.X
+		tile[t.ThreadIdx.X] = matrix[row+column]
+		t.Sync()
+		sum += float32(column) * tile[(t.ThreadIdx.X+1)%128]
+		t.Sync()
+	}
+	sums[t.Global()] = sum
+}
+
+// rings reads each element's neighbor in rings of n elements.
+//
+//quern:kernel
+func rings(t kernel.Thread, n int, in, out []float32) {
+	i := t.Global()
+	if i >= len(out) {
+		return
+	}
+	out[i] = in[i/n*n+(i+1)%n]
+}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -107,6 +108,71 @@ func matmulByHand(n int, a, b, c []float32) {
 	})
 }
 
+func orbitsByHand(dt float32, x, y, vx, vy []float32) {
+	parallel(len(x), func(lo, hi int) {
+		x, y, vx, vy := x[lo:hi], y[lo:hi], vx[lo:hi], vy[lo:hi]
+		for i, px := range x {
+			py := y[i]
+			r := float32(math.Sqrt(float64(px*px + py*py + 0.1)))
+			pull := -dt / (r * r * r)
+			vx[i] += pull * px
+			vy[i] += pull * py
+			x[i] += dt * vx[i]
+			y[i] += dt * vy[i]
+		}
+	})
+}
+
+func editDistanceByHand(a, b []uint8, distances []int32) {
+	parallel(len(distances), func(lo, hi int) {
+		var cost [65]int32
+		for word := lo; word < hi; word++ {
+			for x := range cost {
+				cost[x] = int32(x)
+			}
+			letters := (*[64]uint8)(a[word*64:])
+			for y, other := range b[word*64:][:64] {
+				diagonal := cost[0]
+				cost[0] = int32(y + 1)
+				for x, letter := range letters {
+					change := diagonal
+					if other != letter {
+						change++
+					}
+					diagonal = cost[x+1]
+					cost[x+1] = min(change, cost[x]+1, diagonal+1)
+				}
+			}
+			distances[word] = cost[64]
+		}
+	})
+}
+
+func weightedByHand(columns int, matrix, sums []float32) {
+	parallel(len(sums)/128, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			to := (*[128]float32)(sums[row*128:])
+			*to = [128]float32{}
+			for left := 0; left < columns; left += 128 {
+				tile := (*[128]float32)(matrix[row*columns+left:])
+				for x := range to {
+					to[x] += float32(left+x) * tile[(x+1)%128]
+				}
+			}
+		}
+	})
+}
+
+func ringsByHand(n int, in, out []float32) {
+	parallel(len(out)/n, func(lo, hi int) {
+		for ring := lo; ring < hi; ring++ {
+			from, to := in[ring*n:][:n], out[ring*n:][:n]
+			copy(to, from[1:])
+			to[n-1] = from[0]
+		}
+	})
+}
+
 func value[T any](a *host.Args, i int, v T) { a.SetValue(i, unsafe.Pointer(&v), unsafe.Sizeof(v)) }
 
 func slice[T any](a *host.Args, i int, s []T) {
@@ -177,5 +243,45 @@ func main() {
 		slice(&a, 2, y)
 		slice(&a, 3, z)
 		compare("matmul", quernHostMatmul, d(n/16, n/16), d(16, 16), &a, func() { matmulByHand(n, x, y, z) })
+	}
+	{
+		const n = 1 << 20
+		var a host.Args
+		x, y, vx, vy := floats(n), floats(n), floats(n), floats(n)
+		value(&a, 0, float32(1e-3))
+		for i, s := range [][]float32{x, y, vx, vy} {
+			slice(&a, 1+i, s)
+		}
+		compare("orbits", quernHostOrbits, d(n/256, 1), d(256, 1), &a, func() { orbitsByHand(1e-3, x, y, vx, vy) })
+	}
+	{
+		const n = 1 << 11
+		var a host.Args
+		one, two, distances := make([]uint8, 64*n), make([]uint8, 64*n), make([]int32, n)
+		for i := range one {
+			one[i], two[i] = uint8(i*i%5), uint8(i*i%7%5)
+		}
+		slice(&a, 0, one)
+		slice(&a, 1, two)
+		slice(&a, 2, distances)
+		compare("edit-distance", quernHostEditDistance, d(n, 1), d(64, 1), &a, func() { editDistanceByHand(one, two, distances) })
+	}
+	{
+		const rows, columns = 1 << 9, 1 << 12
+		var a host.Args
+		matrix, sums := floats(rows*columns), floats(rows*128)
+		value(&a, 0, columns)
+		slice(&a, 1, matrix)
+		slice(&a, 2, sums)
+		compare("weighted", quernHostWeighted, d(rows, 1), d(128, 1), &a, func() { weightedByHand(columns, matrix, sums) })
+	}
+	{
+		const n, ring = 1 << 20, 1 << 10
+		var a host.Args
+		in, out := floats(n), floats(n)
+		value(&a, 0, ring)
+		slice(&a, 1, in)
+		slice(&a, 2, out)
+		compare("rings", quernHostRings, d(n/256, 1), d(256, 1), &a, func() { ringsByHand(ring, in, out) })
 	}
 }

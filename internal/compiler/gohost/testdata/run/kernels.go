@@ -743,3 +743,32 @@ func passes(t kernel.Thread, starts []int32, x []couple, sums []int32) {
 		sums[t.Warp()] = sum
 	}
 }
+
+// tiles adds up tiles of x in steps along diagonals. Between barriers it uses a number that
+// the tile determines, and one that a later statement would change.
+//
+//quern:kernel block=32
+func tiles(t kernel.Thread, n int, x, sums []int32) {
+	tile := kernel.Shared[[32]int32](t)
+	tx := t.ThreadIdx.X
+	sum, shift := int32(0), 0
+	for left := 0; left < n; left += 32 {
+		i := left + tx
+		before := shift + tx
+		shift += 3
+		tile[tx] = x[i%len(x)]
+		t.Sync()
+		for d := range 44 {
+			if y := d - tx; y > 2 && 9 >= y && d-tx-left != 4 {
+				sum += int32(y) * tile[tx]
+			}
+			t.Sync()
+		}
+		if i >= 40 {
+			sum += int32(before)
+		}
+		sum -= int32(i) / int32(shift)
+		t.Sync()
+	}
+	sums[t.Global()] = sum
+}

@@ -80,6 +80,7 @@ func tests() []test {
 		{"blur", blur, quernHostBlur, d(3, 3, 1), d(16, 8, 1), []any{40, 20, ramp(800, small), ramp(800, zeros)}},
 		{"shrink", shrink, quernHostShrink, d(3, 2, 1), d(16, 4, 1), []any{41, 7, 5, ramp(41*7, func(i int) int32 { return int32(noise(i) % 100) }), make([]int32, 41*7)}},
 		{"passes", passes, quernHostPasses, d(1, 1, 1), d(64, 1, 1), []any{[]int32{3, 70, 90}, couples(256), make([]int32, 1)}},
+		{"tiles", tiles, quernHostTiles, d(2, 1, 1), d(32, 1, 1), []any{100, ramp(57, func(i int) int32 { return int32(noise(i) % 100) }), make([]int32, 64)}},
 		{"scan", scan, quernHostScan, d(3, 1, 1), d(32, 1, 1), []any{ramp(96, func(i int) int32 { return int32(noise(i) % 100) }), 3}},
 		{"stencil", stencil, quernHostStencil, d(3, 1, 1), d(32, 1, 1), []any{int32(5), ramp(90, func(i int) int32 { return int32(noise(i)%50) - 20 })}},
 		{"stencil", stencil, quernHostStencil, d(3, 1, 1), d(32, 1, 1), []any{int32(0), make([]int32, 90)}},

@@ -1,0 +1,104 @@
+package ptxvm
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+)
+
+const countedKernel = `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry work(.param .u64 x, .param .u32 n)
+{
+	.reg .pred %p;
+	.reg .b32 %r<6>;
+	.reg .b64 %d<4>;
+	.reg .f32 %f<3>;
+	ld.param.u64 %d0, [x];
+	ld.param.u32 %r0, [n];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %ctaid.x;
+	mov.u32 %r3, %ntid.x;
+	mad.lo.s32 %r1, %r2, %r3, %r1;
+	mul.wide.s32 %d1, %r1, 4;
+	add.s64 %d1, %d0, %d1;
+	ld.global.f32 %f0, [%d1];
+	and.b32 %r4, %r1, 1;
+	mul.lo.s32 %r0, %r0, %r4;
+loop:
+	setp.eq.s32 %p, %r0, 0;
+	@%p bra done;
+	fma.rn.f32 %f0, %f0, %f0, %f0;
+	sub.s32 %r0, %r0, 1;
+	bra loop;
+done:
+	sqrt.approx.f32 %f1, %f0;
+	st.global.f32 [%d1], %f1;
+	ret;
+}
+`
+
+// run counts a launch of the kernel in which every second thread makes 10 steps.
+func countWork(t *testing.T, sample, blocks int) Counts {
+	t.Helper()
+	m, err := Parse(countedKernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := NewMemory()
+	x, err := memory.Alloc(4*64*blocks, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Counting{Blocks: sample}
+	err = m.Launch(t.Context(), "work", Config{
+		Grid: [3]int{blocks, 1, 1}, Block: [3]int{64, 1, 1}, Memory: memory, Counting: c,
+		Params: [][]byte{binary.LittleEndian.AppendUint64(nil, x), binary.LittleEndian.AppendUint32(nil, 10)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Counts()
+}
+
+func TestLaunchesAreCounted(t *testing.T) {
+	const blocks = 40
+	for _, sample := range []int{0, 7, 40, 1000} {
+		c := countWork(t, sample, blocks)
+		threads := float64(64 * blocks)
+		for _, x := range []struct {
+			what      string
+			got, want float64
+		}{
+			{"launches", c.Launches, 1}, {"blocks", c.Blocks, blocks}, {"threads", c.Threads, threads}, {"warps", c.Warps, 2 * blocks},
+			{"fused operations", c.Instructions[Floats], 10 * threads / 2},
+			{"those of warps", c.Issued[Floats], 10 * 2 * blocks}, // all lanes wait for the others
+			{"roots", c.Instructions[Roots], threads},
+			{"float32 operations", c.Flops32, 2*10*threads/2 + threads},
+			{"accesses", c.Instructions[Globals], 2 * threads},
+			{"bytes loaded", c.LoadBytes, 4 * threads}, {"bytes stored", c.StoreBytes, 4 * threads},
+			{"sectors", c.Sectors, 2 * threads * 4 / 32},
+			{"bytes read", c.ReadBytes, 4 * threads}, {"bytes written", c.WrittenBytes, 4 * threads},
+		} {
+			if diff := x.got - x.want; diff > 1e-6*x.want || diff < -1e-6*x.want {
+				t.Errorf("sample %d: %s: %v, want %v", sample, x.what, x.got, x.want)
+			}
+		}
+	}
+}
+
+func TestBlocksThatWaitForEachOtherAreNotCounted(t *testing.T) {
+	m, err := Parse(countedKernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.Launch(t.Context(), "work", Config{
+		Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Memory: NewMemory(), Counting: &Counting{}, Cooperative: true,
+		Params: [][]byte{make([]byte, 8), make([]byte, 4)},
+	})
+	var launch *LaunchError
+	if !errors.As(err, &launch) {
+		t.Errorf("the error is %v", err)
+	}
+}
