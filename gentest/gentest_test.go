@@ -101,6 +101,12 @@ func changedModules(t *testing.T, file, before, after string) string {
 	return string(changed)
 }
 
+// damaged changes a byte in the compressed content of an entry.
+func damaged(file, entry string) string {
+	at := strings.Index(file, entry) + len(entry) + 3
+	return file[:at] + string([]byte{file[at] ^ 0x10}) + file[at+1:]
+}
+
 func TestUpToDateReportsChanges(t *testing.T) {
 	dir := testmodule.New(t, module)
 	quern := filepath.Join(t.TempDir(), "quern")
@@ -131,6 +137,7 @@ func TestUpToDateReportsChanges(t *testing.T) {
 		{"a place", "filters.go", "//quern:kernel\nfunc clear32", "\n//quern:kernel\nfunc clear32", prefix + "kernel clear32 has moved to other lines" + run},
 		{"a comment", "filters.go", "//quern:kernel\nfunc shift", "// shift moves.\n//quern:kernel\nfunc shift", prefix + "kernels clear32 and shift have moved to other lines" + run},
 		{"the GPU code", "quern_gen.zip", "fma.rn", "fma.rz", prefix + "kernel shift has changed" + run},
+		{"a byte of the archive", "quern_gen.zip", "", "", prefix + "quern_gen.zip is damaged" + run},
 		{"the code for the CPU", "quern_gen.go", "x[i] = 0", "x[i] = 1", prefix + "quern_gen.go is from another source or another version of quern gen" + run},
 		{"a kernel that is an error", "filters.go", "x[i] = 0", "println(x[i])", "filters.go:17:3: kernel clear32: println is not supported in kernels"},
 	} {
@@ -145,7 +152,10 @@ func TestUpToDateReportsChanges(t *testing.T) {
 				count = -1
 			}
 			changed := strings.Replace(string(text), tt.old, tt.new, count)
-			if tt.file == archive.File {
+			switch {
+			case tt.file == archive.File && tt.old == "":
+				changed = damaged(changed, "0.ptx")
+			case tt.file == archive.File:
 				changed = changedModules(t, string(text), tt.old, tt.new)
 			}
 			if err := os.WriteFile(name, []byte(changed), 0o644); err != nil {

@@ -1,28 +1,28 @@
 // Package archive reads and writes quern_gen.zip, the file with the descriptions and the GPU
 // code of a package's kernels. It is a ZIP file with these entries:
 //
-//	index          a line per section: its name and those of its kernels and forms, with tabs
-//	SECTION.info   the descriptions of the section's kernels
-//	SECTION.ptx    the PTX modules of the section's kernels
+//	index2      sections in groups, see parseIndex
+//	N.info      the descriptions of the kernels of group N
+//	modules     the kernel, the variant and the size of each PTX module
+//	N.ptx       the texts of the modules of group N
 //
 // A section has kernels whose code is similar: the instances of a generic kernel, or the
-// kernels that a library's template has become. Its modules are stored together, so that
-// each takes only the space of its differences; see repeats.go and registers.go. A program
-// that uses one kernel decompresses one section.
+// kernels that a library's template has become. Modules are stored as differences from all
+// earlier ones of the file; see repeats.go and registers.go. A program that uses one kernel decompresses
+// its group, and the groups that its text is made of.
 package archive
 
 import (
 	"archive/zip"
-	"bytes"
-	"cmp"
-	"compress/flate"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"weak"
 )
 
 // File is the name of the file.
@@ -31,10 +31,14 @@ const File = "quern_gen.zip"
 // Names of entries, and ends of their names. The name of the index changes whenever the format
 // of any entry does.
 const (
-	indexEntry  = "index1"
-	infoEntry   = ".info"
-	moduleEntry = ".ptx"
+	indexEntry   = "index2"
+	modulesEntry = "modules"
+	infoEntry    = ".info"
+	textEntry    = ".ptx"
 )
+
+// groupSize is the size from which descriptions or code of sections make a group.
+const groupSize = 48 << 10
 
 // Kernel is the description of a kernel.
 type Kernel struct {
@@ -59,116 +63,25 @@ func (m *Module) Name() string {
 	return name
 }
 
-// section holds the content of one section.
-type section struct {
-	name    string
-	names   []string // of kernels and forms, without repetitions
-	kernels []Kernel
-	modules []Module
-}
-
-// Write returns an archive. With the same Go version, the same content gives the same bytes.
-func Write(kernels []Kernel, modules []Module) ([]byte, error) {
-	var sections []*section
-	of := map[string]*section{} // by name of kernel, and without type arguments
-	add := func(kernel, name string) *section {
-		base, _, _ := strings.Cut(kernel, "[")
-		s := cmp.Or(of[kernel], of[base])
-		if name != "" || s == nil {
-			name = cmp.Or(name, base)
-			i := slices.IndexFunc(sections, func(s *section) bool { return s.name == name })
-			if i < 0 {
-				i, sections = len(sections), append(sections, &section{name: name})
-			}
-			s = sections[i]
-		}
-		if of[kernel] == nil {
-			s.names = append(s.names, kernel)
-			of[kernel] = s
-		}
-		of[base] = cmp.Or(of[base], s)
-		return s
-	}
-	for _, k := range kernels {
-		s := add(k.Name, k.Section)
-		s.kernels = append(s.kernels, k)
-	}
-	for _, m := range modules {
-		s := add(m.Kernel, "")
-		s.modules = append(s.modules, m)
-	}
-
-	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(out, flate.BestCompression)
-	})
-	write := func(name string, data []byte) error {
-		entry, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
-		if err == nil {
-			_, err = entry.Write(data)
-		}
-		return err
-	}
-	var index []byte
-	for _, s := range sections {
-		index = fmt.Appendf(index, "%s\t%s\n", s.name, strings.Join(s.names, "\t"))
-	}
-	errs := []error{write(indexEntry, index)}
-	for _, s := range sections {
-		if len(s.kernels) > 0 {
-			errs = append(errs, write(s.name+infoEntry, s.info()))
-		}
-		if len(s.modules) > 0 {
-			errs = append(errs, write(s.name+moduleEntry, s.code()))
-		}
-	}
-	if err := errors.Join(append(errs, w.Close())...); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
-// info returns the descriptions, each after the kernel's name.
-func (s *section) info() []byte {
-	var b []byte
-	for _, k := range s.kernels {
-		b = appendString(appendString(b, k.Name), k.Info)
-	}
-	return b
-}
-
-// code returns the number of modules, the name, variant, kind and length of each, and their texts.
-func (s *section) code() []byte {
-	var texts strings.Builder
-	b := binary.AppendUvarint(nil, uint64(len(s.modules)))
-	for _, m := range s.modules {
-		text := relative(m.Text)
-		exact := absolute(text) != m.Text // not text of the compiler
-		if exact {
-			text = m.Text
-		}
-		texts.WriteString(text)
-		b = appendString(appendString(b, m.Kernel), m.Variant)
-		b = binary.AppendUvarint(b, uint64(len(text))<<2|bit(exact)<<1|bit(m.Older))
-	}
-	return append(b, withoutRepeats(texts.String())...)
-}
-
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // Archive is an open archive. Its methods are safe for concurrent use.
 type Archive struct {
-	entries  []*zip.File
-	byName   map[string]*zip.File
-	sections []string
-	of       map[string]string // sections by kernel
+	entries []*zip.File
+	byName  map[string]*zip.File
+	groups  []group
+	of      map[string]place // by kernel
+
+	mu    sync.Mutex
+	texts weak.Pointer[texts] // while modules are read
 }
+
+// place is the section of a kernel.
+type place struct {
+	section string
+	group   int
+}
+
+// group is a list of sections that are stored together.
+type group struct{ begin, end int } // of its text in that of all modules
 
 // errFormat is the error of an archive without an index.
 var errFormat = errors.New("it was written by another version of quern gen")
@@ -179,7 +92,7 @@ func Open(data string) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Archive{entries: r.File, byName: make(map[string]*zip.File, len(r.File)), of: map[string]string{}}
+	a := &Archive{entries: r.File, byName: make(map[string]*zip.File, len(r.File)), of: map[string]place{}}
 	for _, f := range r.File {
 		a.byName[f.Name] = f
 	}
@@ -187,21 +100,40 @@ func Open(data string) (*Archive, error) {
 		return nil, errFormat
 	}
 	index, err := a.read(indexEntry)
+	if err == nil {
+		err = a.parseIndex(index)
+	}
 	if err != nil {
 		return nil, err
-	}
-	for line := range strings.Lines(index) {
-		names := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		a.sections = append(a.sections, names[0])
-		for _, kernel := range names[1:] {
-			a.of[kernel] = names[0]
-		}
 	}
 	return a, nil
 }
 
+// parseIndex parses the index. It has a line per section: its name and those of its
+// kernels and forms, with tabs. After the sections of a group, a line with a tab says where its text ends.
+func (a *Archive) parseIndex(index string) error {
+	end := 0
+	for line := range strings.Lines(index) {
+		section, names, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if section != "" {
+			for kernel := range strings.SplitSeq(names, "\t") {
+				a.of[kernel] = place{section, len(a.groups)}
+			}
+			continue
+		}
+		next, err := strconv.Atoi(names)
+		if err != nil || next < end || next > farthest {
+			return errDamaged
+		}
+		a.groups = append(a.groups, group{end, next})
+		end = next
+	}
+	return nil
+}
+
 // Sum returns an identifier of the content: the SHA-256, in hexadecimal, of the names,
 // sizes and checksums of the entries. It does not depend on the compression by package zip.
+// It does not read the entries; Verify does.
 func (a *Archive) Sum() string {
 	h := sha256.New()
 	for _, f := range a.entries {
@@ -210,9 +142,23 @@ func (a *Archive) Sum() string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
+// Verify reads all entries and compares their sizes and checksums with the directory.
+func (a *Archive) Verify() error {
+	for _, f := range a.entries {
+		if _, err := a.read(f.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Info returns the description of a kernel and reports whether it exists.
 func (a *Archive) Info(kernel string) (info string, found bool, err error) {
-	list, err := a.kernels(a.of[kernel])
+	p, found := a.of[kernel]
+	if !found {
+		return "", false, nil
+	}
+	list, err := a.kernels(p.group)
 	for _, k := range list {
 		if k.Name == kernel {
 			return k.Info, true, nil
@@ -224,8 +170,8 @@ func (a *Archive) Info(kernel string) (info string, found bool, err error) {
 // Kernels returns all descriptions, in the order of the sections.
 func (a *Archive) Kernels() ([]Kernel, error) {
 	var all []Kernel
-	for _, s := range a.sections {
-		list, err := a.kernels(s)
+	for i := range a.groups {
+		list, err := a.kernels(i)
 		if err != nil {
 			return nil, err
 		}
@@ -234,13 +180,14 @@ func (a *Archive) Kernels() ([]Kernel, error) {
 	return all, nil
 }
 
-func (a *Archive) kernels(section string) (list []Kernel, err error) {
-	data, err := a.read(section + infoEntry)
+func (a *Archive) kernels(group int) (list []Kernel, err error) {
+	data, err := a.read(fmt.Sprint(group, infoEntry))
 	for r := (reader{data}); err == nil && r.rest != ""; {
-		k := Kernel{Name: r.string(), Section: section, Info: r.string()}
+		k := Kernel{Name: r.string(), Info: r.string()}
 		if r.failed() {
 			return nil, errDamaged
 		}
+		k.Section = a.of[k.Name].section
 		list = append(list, k)
 	}
 	return list, err
@@ -248,66 +195,36 @@ func (a *Archive) kernels(section string) (list []Kernel, err error) {
 
 // Text returns the text of a module and reports whether the module exists.
 func (a *Archive) Text(kernel, variant string, older bool) (text string, found bool, err error) {
-	list, err := a.modules(a.of[kernel], func(m Module) bool {
-		return m.Kernel == kernel && m.Variant == variant && m.Older == older
-	})
-	if err != nil || len(list) == 0 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, err := a.opened()
+	if err != nil {
 		return "", false, err
 	}
-	return list[0].Text, true, nil
+	for i, m := range t.modules {
+		if m.Kernel == kernel && m.Variant == variant && m.Older == older {
+			text, err = t.text(i)
+			return text, err == nil, err
+		}
+	}
+	return "", false, nil
 }
 
 // Modules returns all modules, in the order of the sections.
 func (a *Archive) Modules() ([]Module, error) {
-	var all []Module
-	for _, s := range a.sections {
-		list, err := a.modules(s, func(Module) bool { return true })
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-	}
-	return all, nil
-}
-
-// modules returns the modules of a section that wanted, which does not see the text, accepts.
-func (a *Archive) modules(section string, wanted func(Module) bool) (list []Module, err error) {
-	data, err := a.read(section + moduleEntry)
-	if err != nil || data == "" {
-		return nil, err
-	}
-	type span struct {
-		from, to int
-		exact    bool
-	}
-	var spans []span
-	r, end := reader{data}, 0
-	for n := r.number(); n > 0 && !r.failed(); n-- {
-		m := Module{Kernel: r.string(), Variant: r.string()}
-		size := r.number()
-		m.Older = size&1 != 0
-		if wanted(m) {
-			list, spans = append(list, m), append(spans, span{end, end + size>>2, size&2 != 0})
-		}
-		end += size >> 2
-	}
-	if r.failed() || end > farthest {
-		return nil, errDamaged
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	text, err := withRepeats(r.rest, spans[len(spans)-1].to)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, err := a.opened()
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range spans {
-		list[i].Text = text[s.from:s.to]
-		if !s.exact {
-			list[i].Text = absolute(list[i].Text)
+	all := slices.Clone(t.modules)
+	for i := range all {
+		if all[i].Text, err = t.text(i); err != nil {
+			return nil, err
 		}
 	}
-	return list, nil
+	return all, nil
 }
 
 // read decompresses an entry and verifies its checksum. An entry that does not exist is empty.
@@ -322,8 +239,9 @@ func (a *Archive) read(name string) (string, error) {
 	}
 	defer r.Close()
 	var b strings.Builder
-	b.Grow(int(min(f.UncompressedSize64, 1<<24)))
-	if _, err := io.Copy(&b, r); err != nil {
+	size := int(min(f.UncompressedSize64, 1<<24))
+	b.Grow(size)
+	if _, err := io.CopyBuffer(&b, r, make([]byte, min(size, 8<<10)+1)); err != nil {
 		return "", fmt.Errorf("%s: %w", f.Name, err)
 	}
 	return b.String(), nil

@@ -111,13 +111,18 @@ func TestDamagedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var want string
 	open := func(data []byte) (sum, got string, err error) {
 		a, err := Open(string(data))
 		if err != nil {
 			return "", "", err
 		}
+		verified := a.Verify()
 		modules, err := a.Modules()
 		if err != nil {
+			if verified == nil && a.Sum() == want {
+				t.Errorf("Verify accepts an archive that cannot be read: %v", err)
+			}
 			return "", "", err
 		}
 		for _, m := range modules {
@@ -125,7 +130,7 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		return a.Sum(), got, nil
 	}
-	want, _, err := open(data)
+	want, _, err = open(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,11 +156,13 @@ func TestGitTreatsArchivesAsBinary(t *testing.T) {
 	}
 }
 
-func TestRegistersAreNumberedRelatively(t *testing.T) {
+func TestRegistersAreNumberedFromDefinitions(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"add %r1, %r2, %rd1; add %r4, %r1, %r4;", "add %r+, %r+, %rd+; add %r+1, %r3, %r0;"},
-		{"bra $L3; $L3: $F0:", "bra $L+2; $L0: $F0:"},
-		{".reg .b32 %r<22>; mov %r1, %tid.x; ld [%rd1+8]; 100%", ".reg .b32 %r<22>; mov %r+, %tid.x; ld [%rd++8]; 100%"},
+		{"add %r1, %r2, %rd1;\nadd %r4, %r1, %r3;\nadd %r2, %r2, %r4;", "add %r+, %r-1, %rd-1;\nadd %r+2, %r3, %r1;\nadd %r-3, %r0, %r-2;"},
+		{"\tst.u32 [%rd1+8], %r2;\n\tld %r1, [%rd1+8];", "\tst.u32 [%rd-1+8], %r-2;\n\tld %r+, [%rd-1+8];"},
+		{"ld {%r1, %r2}, [%rd1];\n// %r3 a, %r4 b", "ld {%r+, %r+}, [%rd-1];\n// %r+ a, %r+ b"},
+		{"@%p1 bra $L3;\n$L3:\n$L0:\n", "@%p-1 bra $L-3;\n$L+2:\n$L-4:\n"},
+		{".reg .b32 %r<22>;\nmov %r1, %tid.x;\n100%", ".reg .b32 %r<22>;\nmov %r+, %tid.x;\n100%"},
 	} {
 		if got := relative(tt.text); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.text, got, tt.want)
@@ -167,13 +174,28 @@ func TestRegistersAreNumberedRelatively(t *testing.T) {
 }
 
 func FuzzRepeats(f *testing.F) {
-	f.Add(strings.Repeat("add %r1, %r2;\n", 100), 7)
-	f.Fuzz(func(t *testing.T, text string, wanted int) {
-		wanted = min(max(wanted, 0), len(text))
-		if got, err := withRepeats(string(withoutRepeats(text)), wanted); err != nil || got != text[:wanted] {
+	f.Add(strings.Repeat("add %r1, %r2;\n", 100), uint(7), uint(60))
+	f.Fuzz(func(t *testing.T, text string, from, to uint) {
+		half, end := len(text)/2, len(text)
+		r := newRepeats(text)
+		r.extend(half)
+		data := []string{string(r.block())}
+		r.extend(half + (end-half)/2)
+		r.extend(end)
+		data = append(data, string(r.block()))
+		read := func(at int) (*block, error) {
+			if at < half {
+				return readBlock(data[0], 0, half)
+			}
+			return readBlock(data[1], half, end)
+		}
+		to = min(to, uint(end))
+		from = min(from, to)
+		if got, err := appendText(nil, int(from), int(to-from), read); err != nil || string(got) != text[from:to] {
 			t.Errorf("got %q, %v", got, err)
 		}
-		withRepeats(text, wanted) // damaged data causes no panic
+		data[1] = text // damaged data causes no panic
+		_, _ = appendText(nil, half, end-half, read)
 	})
 }
 
