@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"sync/atomic"
 	"unsafe"
 
 	"quern.dev/ring/actor"
@@ -36,8 +35,8 @@ type core struct {
 // identity distinguishes an actor, and its messages, from others of a runtime.
 type identity struct {
 	name   string
-	number uint32        // from 1
-	given  atomic.Uint64 // number of message IDs that senders have requested
+	number uint32 // from 1; no other actor of the runtime has it or had it
+	ids    idRange
 }
 
 func newCore[In, Out any](rt *Runtime, o Options) *core {
@@ -246,10 +245,24 @@ func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Point
 		return pending{}, c.denied(op, false)
 	}
 	defer c.endVisit()
-	p, err := c.enter(ctx, op, &e, use, msg)
+	p, err := c.enter(ctx, op, &e, use, msg, true)
 	if op != "ask" { // the caller of Ask makes sure itself that the message is handled
 		c.server.kick()
 	}
+	return p, err
+}
+
+// askIfRoom accepts a message of Ask with the default options, and makes sure that it is
+// handled. It does not wait: the error is errNoRoom if there is no room for the message.
+func (c *core) askIfRoom(ctx context.Context, msg unsafe.Pointer) (pending, error) {
+	e := envelope{priority: DefaultPriority}
+	e.signFrom(ctx, c.rt)
+	if !c.visit() {
+		return pending{}, c.denied("ask", false)
+	}
+	defer c.endVisit()
+	p, err := c.enter(ctx, "ask", &e, asked, msg, false)
+	c.server.kick()
 	return p, err
 }
 

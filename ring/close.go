@@ -87,12 +87,12 @@ func (rt *Runtime) closeWithDevice() error {
 }
 
 func (rt *Runtime) close() error {
-	rt.spawning.Lock()
-	defer rt.spawning.Unlock()
+	close(rt.done) // first, because handlers and supervisors may be waiting to spawn
+	rt.spawning.lock()
+	defer rt.spawning.unlock()
 	rt.mu.Lock()
 	rt.closed = true
 	rt.mu.Unlock()
-	close(rt.done)
 	living, cohorts := rt.living(), rt.all()
 	errs := make([]error, len(cohorts)+len(living))
 	var ends sync.WaitGroup
@@ -213,6 +213,21 @@ func (rt *Runtime) ending() bool {
 	default:
 		return false
 	}
+}
+
+// beginSpawning waits until no other actor gets its place, until spawning.unlock. It
+// returns an error if the runtime is being closed.
+func (rt *Runtime) beginSpawning(doing string) error {
+	select {
+	case rt.spawning <- struct{}{}:
+	case <-rt.done:
+		return closedFor(doing)
+	}
+	if rt.ending() { // both were possible
+		rt.spawning.unlock()
+		return closedFor(doing)
+	}
+	return nil
 }
 
 // background runs f on another goroutine, which Close waits for. After the runtime is

@@ -28,7 +28,8 @@ type server interface {
 	// visits the actor, as core.kick does.
 	kick()
 	// renew gives the actor the state that it was spawned with. The actor must be
-	// held.
+	// held. The error is a *StateError if the actor has ended and another one has its
+	// place.
 	renew(initial any) error
 	// room returns an error if the actor cannot become active.
 	room() error
@@ -73,8 +74,14 @@ func (p *place) kick() {
 func (p *place) renew(initial any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.occupies() {
+		return p.actor.denied("restart", false)
+	}
 	return p.states.set(p.stream, p.block, initial)
 }
+
+// occupies reports whether the actor still has the block. The caller holds p.mu.
+func (p *place) occupies() bool { return p.actors[p.block] == p.actor }
 
 func (p *place) room() error { return p.resident.room(p.actor.name) }
 

@@ -45,7 +45,8 @@ func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) err
 	return source.connect(routes, targets)
 }
 
-// router is a server that can forward replies.
+// router is a server that can forward replies. If the actor has ended and another one has
+// its place, the errors are of type *StateError.
 type router interface {
 	// route sets the routes of the actor, which must be held.
 	route(routes, saved uint32) error
@@ -63,7 +64,7 @@ func (c *core) connect(routes []uint64, targets []*core) error {
 	if s := c.current(); s == Terminating || s == Terminated {
 		return c.denied("connect", false)
 	}
-	if err := c.server.hold(); err != nil {
+	if err := c.hold("connect"); err != nil {
 		return err
 	}
 	c.routing.mu.Lock()
@@ -76,6 +77,9 @@ func (c *core) connect(routes []uint64, targets []*core) error {
 	if err == nil {
 		c.routing.targets = targets
 		err = at.route(list, saved)
+	}
+	if _, ended := errors.AsType[*StateError](err); ended {
+		c.routing.release(c.rt.post) // the actor that now has the place could not, because of the lock
 	}
 	return errors.Join(err, c.server.resume())
 }
@@ -167,6 +171,11 @@ func (r *routing) free(p *post.Memory) {
 		return
 	}
 	defer r.mu.Unlock()
+	r.release(p)
+}
+
+// release is free for callers that hold r.mu.
+func (r *routing) release(p *post.Memory) {
 	if r.list != 0 {
 		p.Release(r.list, r.words)
 	}
@@ -179,6 +188,9 @@ func (r *routing) free(p *post.Memory) {
 func (p *place) route(routes, saved uint32) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.occupies() {
+		return p.actor.denied("connect", false)
+	}
 	at := p.block * mail.CursorWords
 	for _, word := range [][2]uint32{{mail.Routes, routes}, {mail.Saved, saved}} {
 		err = errors.Join(err, gpu.CopyIn(p.stream, p.cursors.Slice(at+int(word[0]), at+int(word[0])+1), []uint32{word[1]}))
@@ -189,6 +201,9 @@ func (p *place) route(routes, saved uint32) (err error) {
 func (l *local) route(routes, saved uint32) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	if l.closed {
+		return l.actor.denied("connect", false)
+	}
 	l.cursors[mail.Routes], l.cursors[mail.Saved] = routes, saved
 	return nil
 }
@@ -196,6 +211,9 @@ func (l *local) route(routes, saved uint32) error {
 func (p *place) unsent() (uint32, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.occupies() {
+		return 0, p.actor.denied("connect", false)
+	}
 	at := p.block*mail.CursorWords + mail.Pending
 	word, in := make([]uint32, 1), p.cursors.Slice(at, at+1)
 	if err := gpu.Download(context.Background(), p.stream, word, in); err != nil || word[0] == 0 {
@@ -207,6 +225,9 @@ func (p *place) unsent() (uint32, error) {
 func (l *local) unsent() (uint32, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	if l.retired {
+		return 0, l.actor.denied("connect", false)
+	}
 	unsent := l.cursors[mail.Pending]
 	l.cursors[mail.Pending] = 0
 	return unsent, nil

@@ -255,13 +255,19 @@ type messages struct {
 	born    time.Time
 	letters DeadLetters
 
-	waiting atomic.Int32 // goroutines that are waiting for replies or room
+	waiting atomic.Int32  // goroutines that are waiting for replies or room
+	counted atomic.Uint64 // IDs; see newID
 
-	mu    sync.RWMutex
-	names map[uint32]string // of actors, by number
-	gone  []uint32          // ring buffer of the numbers of ended actors that are still in names
-	next  int               // index in gone of the number to forget next
+	mu     sync.RWMutex
+	names  map[uint32]string // of actors, by the bits of their numbers in senderMask
+	gone   []uint32          // ring buffer of the numbers of ended actors that are still in names
+	next   int               // index in gone of the number to forget next
+	ranges []idRange         // of actors that have ended
+	ranged uint64            // number of all ranges
 }
+
+// senderMask selects the bits of an actor's number that fit into the header of a message.
+const senderMask = 1<<(32-mail.PriorityBits) - 1
 
 // keptNames is the number of ended actors whose names are kept, because their
 // messages may still be in transit.
@@ -272,17 +278,24 @@ func (m *messages) open(rt *Runtime, letters int) {
 	m.letters.rt, m.letters.limit, m.letters.arrived = rt, letters, make(chan struct{}, 1)
 }
 
-// name records the name of the actor with a number.
-func (m *messages) name(number uint32, name string) {
+// name gives an actor a number, unless messages could not distinguish it from the program
+// or from another actor.
+func (m *messages) name(number uint32, name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.names[number] = name
+	sender := number & senderMask
+	if _, taken := m.names[sender]; taken || sender == 0 {
+		return false
+	}
+	m.names[sender] = name
+	return true
 }
 
 // forget records that the actor with a number has ended.
 func (m *messages) forget(number uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	number &= senderMask
 	if len(m.gone) < keptNames {
 		m.gone = append(m.gone, number)
 		return
@@ -300,7 +313,7 @@ func (m *messages) nameOf(number uint32) string {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.names[number]
+	return m.names[number&senderMask]
 }
 
 // clock returns the time since the runtime was made, in nanoseconds.
@@ -314,7 +327,7 @@ func (rt *Runtime) letterRoom() int { return rt.messages.letters.limit }
 func (c *core) remove(n *entry, reason Reason, err error) {
 	q := &c.queue
 	msg := q.Body(n)
-	c.letter(n.Value.envelope, c.idOf(&n.Value.envelope, idQueue, q.removed), reason, err, 0, q.Bodies.Value(msg))
+	c.letter(n.Value.envelope, c.rt.messages.idOr(n.Value.id), reason, err, 0, q.Bodies.Value(msg))
 	if c.refs != nil {
 		c.refs.Release(msg)
 	}
@@ -332,7 +345,7 @@ func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
 // queue's lock.
 func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.idOf(e, idQueue, q.removed), ReasonDropped, nil, 0, q.Bodies.Value(noescape(msg))) // a copy
+	c.letter(*e, c.rt.messages.idOr(e.id), ReasonDropped, nil, 0, q.Bodies.Value(noescape(msg))) // a copy
 	c.meter.dropped.Add(1)
 	q.removed++
 }
@@ -358,8 +371,7 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	msg := c.queue.Bodies.Blank()
 	m.message(ticket, msg)
 	e := m.envelope(ticket)
-	e.deadline = deadlineOf(m.in.Header(ticket).Deadline, c.rt.clock())
-	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.Bodies.Value(msg))
+	c.letter(e, m.idOf(ticket, e.id), reason, err, at, c.queue.Bodies.Value(msg))
 }
 
 // handlerError returns the error of a message that the handler failed on.

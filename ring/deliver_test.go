@@ -283,7 +283,7 @@ func TestDeadlinesInRings(t *testing.T) {
 			if e.deadline <= 0 {
 				continue
 			}
-			if got := deadlineOf(e.word(e.deadline-1), now); got > e.deadline || got <= e.deadline-unit {
+			if got := deadlineOf(deadlineWord(e.deadline, e.deadline-1), now); got > e.deadline || got <= e.deadline-unit {
 				t.Errorf("now %d: a deadline at %d is read as %d", now, e.deadline, got)
 			}
 		}

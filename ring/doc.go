@@ -82,7 +82,8 @@
 //
 // Messages have options: [Priority], [TTL], [Deadline], [Correlation], [From] and [ID]. A
 // message that is accepted is either handled or becomes a [DeadLetter]: it expired or was
-// dropped, its handler failed on it, or its actor ended. See [Runtime.DeadLetters].
+// dropped, its handler failed on it, or its actor ended. See [Runtime.DeadLetters]. Messages
+// between actors on the device that expire are only counted, in [Info].
 //
 // # Status
 //

@@ -278,7 +278,8 @@ func (all *groups) vacate(c *core) error {
 	return errors.Join(errs...)
 }
 
-// Close closes the group. Its name becomes free, and it has no members. Closing it
+// Close closes the group. Its name becomes free, and it has no members. The runtime
+// keeps 128 bytes for it, because actors on the device may have its Ref. Closing it
 // again, or after the runtime was closed, does nothing.
 func (g *Group[M]) Close() error {
 	if g.usable("close") != nil {
@@ -376,33 +377,3 @@ func (g *Group[M]) ready(ctx context.Context, op string) error {
 }
 
 func (g *Group[M]) failed(err error) error { return fmt.Errorf("ring: group %q: %w", g.name, err) }
-
-// Gather asks several actors at the same time: message i goes to actor i, and result i
-// is its reply. The slices must have the same length. The error joins the errors of
-// the actors without a reply, and names them; the other replies are valid.
-func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []In) ([]Out, error) {
-	if len(actors) != len(msgs) {
-		return nil, invalid("%d messages for %d actors", len(msgs), len(actors))
-	}
-	for i, a := range actors {
-		if _, err := a.made("gather"); err != nil {
-			return nil, fmt.Errorf("actor %d of %d: %w", i, len(actors), err)
-		}
-	}
-	if ctx == nil {
-		return nil, fmt.Errorf("ring: gather: %w", errNilContext)
-	}
-	replies, errs, waits := make([]Out, len(msgs)), make([]error, len(msgs)), make([]pending, len(msgs))
-	for i, a := range actors {
-		waits[i], errs[i] = a.post(ctx, "ask", asked, &msgs[i], nil)
-		if errs[i] == nil {
-			a.core.kick() // Gather then waits for them one by one
-		}
-	}
-	for i, a := range actors {
-		if errs[i] == nil {
-			replies[i], errs[i] = a.collect(ctx, waits[i])
-		}
-	}
-	return replies, errors.Join(errs...)
-}

@@ -249,7 +249,7 @@ func (h *hostActor) next() bool {
 	if !ok {
 		return false
 	}
-	h.context.envelope, h.context.id = e, c.idOf(&e, h.mailbox.source, ticket)
+	h.context.envelope, h.context.id = e, h.mailbox.idOf(ticket, e.id)
 	h.ticket, h.slot = ticket, int(ticket&h.mailbox.mask)
 	h.mailbox.begin(ticket, 1, max(c.rt.clock(), 1))
 	h.again = backoff.Yielding()

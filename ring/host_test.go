@@ -295,6 +295,36 @@ func TestSupervisorsRestartHandlersOnceTheyReturn(t *testing.T) {
 	}
 }
 
+func TestSupervisorsEndActorsOnceTheirHandlersReturn(t *testing.T) {
+	rt, ctx := open(t, ring.Config{HandlerTimeout: 20 * time.Millisecond}), within(t)
+	release, failed := make(chan bool), make(chan bool, 1)
+	a := spawn(t, rt, ring.Options{HandlerTimeout: 10 * time.Millisecond, Supervisor: func(ring.Failure) ring.Decision { failed <- true; return ring.End }},
+		func(context.Context, *ring.HostContext, *int, *int) kernel.Action {
+			<-release
+			return kernel.Done
+		})
+	for i := range 2 {
+		if err := a.Tell(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-failed
+	time.Sleep(10 * time.Millisecond) // for the first attempt
+	if s := a.State(); s != ring.Failed {
+		t.Errorf("the actor is %v while its handler has not returned", s)
+	}
+	close(release)
+	for a.State() != ring.Terminated && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := a.Terminate(ctx); err != nil { // waits for the end
+		t.Error(err)
+	}
+	if i := a.Info(); i.Handled != 1 || i.Dropped != 1 || rt.DeadLetters().Count(ring.ReasonTerminated) != 1 {
+		t.Errorf("%+v, want one message that was handled, and one dead letter", i)
+	}
+}
+
 // A message is in exactly one count at any time, and becomes exactly one dead letter
 // if it is not handled.
 func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {

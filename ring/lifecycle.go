@@ -55,11 +55,16 @@ func (a *Actor[In, Out]) Activate() error {
 }
 
 func (c *core) activate(op string) error {
-	c.rt.spawning.Lock()
-	defer c.rt.spawning.Unlock()
+	closed := c.rt.beginSpawning("activate " + c.name)
+	if closed == nil {
+		defer c.rt.spawning.unlock()
+	}
 	s := c.current()
 	if s != Launched && s != Deactivated {
 		return c.denied(op, false)
+	}
+	if closed != nil {
+		return closed
 	}
 	if err := c.server.room(); err != nil {
 		return err
@@ -101,11 +106,13 @@ func (c *core) restart(fresh bool) error {
 	if c.current() != Failed {
 		return c.denied("restart", false)
 	}
-	if err := c.server.hold(); err != nil {
+	if err := c.hold("restart"); err != nil {
 		return err
 	}
 	var err error
-	if fresh {
+	if c.current() != Failed { // another goroutine has restarted it, or is ending it
+		err = c.denied("restart", false)
+	} else if fresh {
 		err = c.server.renew(c.initial)
 	}
 	if err == nil {
@@ -118,6 +125,15 @@ func (c *core) restart(fresh bool) error {
 	}
 	err = errors.Join(err, c.server.resume())
 	c.kick()
+	return err
+}
+
+// hold holds the actor for an operation, until server.resume.
+func (c *core) hold(op string) error {
+	err := c.server.hold()
+	if errors.Is(err, ErrClosed) && c.current() == Terminated {
+		return c.denied(op, false)
+	}
 	return err
 }
 
@@ -245,10 +261,13 @@ func (c *core) leave() error {
 	return errors.Join(c.passOnLast(), c.server.resume())
 }
 
-// end terminates an actor that has failed.
+// end terminates an actor that has failed. If the handler is stuck, it does nothing.
 func (c *core) end() error {
 	if c.current() != Failed {
 		return c.denied("end", false)
+	}
+	if err := restart(c.server); err != nil {
+		return err
 	}
 	_, err := c.terminate(context.Background())
 	return err
@@ -337,7 +356,9 @@ type Failure struct {
 }
 
 // Decision is what to do with an actor whose handler has failed. If the handler has not
-// returned, the decision takes effect once it does.
+// returned, the decision takes effect once it does; [Actor.Terminate] does not wait that
+// long. A supervisor that panics, ends its
+// goroutine, or returns an unknown decision escalates; [Runtime.Close] returns the error.
 type Decision uint8
 
 // Decisions.
@@ -405,11 +426,11 @@ func (c *core) supervise(f Failure) {
 	switch d {
 	case Leave:
 	case Resume:
-		err = c.restartOnceReturned(false)
+		err = c.onceReturned(func() error { return c.restart(false) })
 	case Renew:
-		err = c.restartOnceReturned(true)
+		err = c.onceReturned(func() error { return c.restart(true) })
 	case End:
-		err = c.end()
+		err = c.onceReturned(c.end)
 	default:
 		if f.Escalated || c.rt.config.Supervisor != nil {
 			c.rt.record(&EscalationError{f})
@@ -426,12 +447,12 @@ const (
 	longLook  = 50 * time.Millisecond
 )
 
-// restartOnceReturned restarts an actor. If its handler is stuck, it waits until the
-// handler returns, another goroutine has restarted or ended the actor, or the runtime
-// is closed, which then reports stuck actors.
-func (c *core) restartOnceReturned(fresh bool) error {
+// onceReturned carries out a decision. If the handler is stuck, it waits until the handler
+// returns, another goroutine has restarted or ended the actor, or the runtime is closed,
+// which then reports stuck actors.
+func (c *core) onceReturned(decision func() error) error {
 	for pause := shortLook; ; pause = min(2*pause, longLook) {
-		err := c.restart(fresh)
+		err := decision()
 		if _, stuck := errors.AsType[*StuckError](err); !stuck {
 			return err
 		}
@@ -443,13 +464,36 @@ func (c *core) restartOnceReturned(fresh bool) error {
 	}
 }
 
-// ask calls a supervisor. A supervisor that panics has not handled the failure.
+// ask calls a supervisor. A supervisor that panics, ends its goroutine, or returns an unknown
+// decision has not handled the failure.
 func (rt *Runtime) ask(supervisor func(Failure) Decision, f Failure) (d Decision) {
-	d = Escalate
-	defer func() {
-		if v := recover(); v != nil {
-			rt.record(fmt.Errorf("ring: a supervisor of actor %s: %w", f.Actor, newPanicError(v)))
-		}
+	var err error
+	done := make(chan struct{})
+	go func() {
+		returned := false
+		defer close(done)
+		defer func() {
+			v := recover()
+			if returned {
+				return
+			}
+			if v == nil {
+				v = errSupervisorGoexit
+			}
+			err = newPanicError(v)
+		}()
+		d = supervisor(f)
+		returned = true
 	}()
-	return supervisor(f)
+	<-done
+	if d > Escalate {
+		err = fmt.Errorf("it returned the unknown decision %d", d)
+	}
+	if err != nil {
+		rt.record(fmt.Errorf("ring: a supervisor of actor %s: %w", f.Actor, err))
+		return Escalate
+	}
+	return d
 }
+
+var errSupervisorGoexit = errors.New("the supervisor called runtime.Goexit")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/internal/conformance/routing"
 	"quern.dev/kernel"
 	"quern.dev/ring"
 )
@@ -368,6 +370,22 @@ func TestNamesOfTerminatedActorsAreFree(t *testing.T) {
 	}
 }
 
+func TestGeneratedNamesAreFree(t *testing.T) {
+	rt := open(t, ring.Config{})
+	for _, name := range []string{"a", "b", "tally-4"} { // the fourth actor would have this name
+		spawn(t, rt, ring.Options{Name: name}, double)
+	}
+	a, err := routing.SpawnTally(within(t), rt, ring.Options{})
+	if err != nil || a.Name() != "tally-5" {
+		t.Errorf("%s, %v", a.Name(), err)
+	}
+	spawn(t, rt, ring.Options{Name: "host-6"}, double)
+	spawn(t, rt, ring.Options{Name: "host-7"}, double)
+	if b := spawn(t, rt, ring.Options{}, double); b.Name() != "host-8" {
+		t.Error(b.Name())
+	}
+}
+
 func TestCloseSaysWhatIsLeft(t *testing.T) {
 	rt, ctx := openAlone(t, ring.Config{}), within(t)
 	for i := range 3 {
@@ -620,5 +638,90 @@ func TestHostActorsSpawnedDuringCloseEnd(t *testing.T) {
 				t.Fatalf("actor %s is %v after Close", a.Name(), a.State())
 			}
 		}
+	}
+}
+
+func TestCloseWaitsForNobodyWhoSpawns(t *testing.T) {
+	for _, supervises := range []bool{false, true} {
+		for _, what := range []string{"spawn", "activate"} {
+			rt, ctx := openAlone(t, ring.Config{}), within(t)
+			other, err := routing.SpawnTally(ctx, rt, ring.Options{Inactive: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun, got := make(chan bool), make(chan error, 1)
+			spawnDuringClose := func() {
+				close(begun)
+				for {
+					if _, err := ring.NewGroup[int](rt, "group"); errors.Is(err, ring.ErrClosed) {
+						break // Close has begun
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if what == "spawn" {
+					_, err := routing.SpawnTally(ctx, rt, ring.Options{})
+					got <- err
+				} else {
+					got <- other.Activate()
+				}
+			}
+			a := spawn(t, rt, ring.Options{Supervisor: func(ring.Failure) ring.Decision {
+				spawnDuringClose()
+				return ring.Leave
+			}}, func(context.Context, *ring.HostContext, *int, *int) kernel.Action {
+				if supervises {
+					panic("asked to")
+				}
+				spawnDuringClose()
+				return kernel.Done
+			})
+			if err := a.Tell(ctx, 1); err != nil {
+				t.Fatal(err)
+			}
+			<-begun
+			if err := rt.Close(); err != nil {
+				t.Errorf("%s, by a supervisor: %v: %v", what, supervises, err)
+			}
+			err = <-got
+			if _, ended := errors.AsType[*ring.StateError](err); !errors.Is(err, ring.ErrClosed) && !(ended && what == "activate") {
+				t.Errorf("%s, by a supervisor: %v: got %v, want ErrClosed, or a StateError", what, supervises, err)
+			}
+		}
+	}
+}
+
+func TestSupervisorsThatDecideNothingEscalate(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		decide func() ring.Decision
+		says   string
+	}{
+		{"panics", func() ring.Decision { panic("asked to") }, "a supervisor of actor host-1: panic: asked to"},
+		{"ends its goroutine", func() ring.Decision { runtime.Goexit(); return ring.End }, "a supervisor of actor host-1: panic: the supervisor called runtime.Goexit"},
+		{"returns an unknown decision", func() ring.Decision { return 77 }, "a supervisor of actor host-1: it returned the unknown decision 77"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			escalated := make(chan ring.Failure, 1)
+			rt := openAlone(t, ring.Config{Supervisor: func(f ring.Failure) ring.Decision {
+				escalated <- f
+				return tt.decide()
+			}})
+			a := spawn(t, rt, ring.Options{Supervisor: func(ring.Failure) ring.Decision { return tt.decide() }}, func(context.Context, *ring.HostContext, *int, *int) kernel.Action { panic("asked to") })
+			if err := a.Tell(within(t), 1); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case f := <-escalated:
+				if !f.Escalated {
+					t.Errorf("%+v is not escalated", f)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("the runtime's supervisor is not asked")
+			}
+			err := rt.Close()
+			if _, ok := errors.AsType[*ring.EscalationError](err); !ok || strings.Count(err.Error(), tt.says) != 2 {
+				t.Errorf("Close: %v, want two errors of supervisors and an EscalationError", err)
+			}
+		})
 	}
 }

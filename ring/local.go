@@ -37,6 +37,8 @@ type local struct {
 	cursors []uint32
 	holds   int // holds that keep the block from running
 	closed  bool
+	retired bool  // another actor has the block
+	renewed int64 // when the deadlines in the rings were last checked
 
 	kicked   atomic.Bool  // the task is in a queue of the pool, or a worker runs it
 	missed   atomic.Bool  // a worker wanted to run the block while another goroutine had the turn
@@ -50,7 +52,10 @@ type local struct {
 	epoch atomic.Uint32  // of the run
 	stuck atomic.Bool    // the current message has exceeded the handler timeout
 	timer watchdog.Timer // used by the watchdog
-	_     [cacheLine]byte
+
+	lasting uint32 // epoch when endLongRuns was last called
+
+	_ [cacheLine]byte
 }
 
 // locals runs the blocks of a cohort on a device that runs kernels in the calling
@@ -283,6 +288,12 @@ func (l *local) run(w *workers.Worker) error {
 		began = time.Now()
 	}
 	s.Clock = c.rt.clock()
+	if s.Clock-l.renewed >= renewEvery {
+		l.renewed = s.Clock
+		for _, m := range l.actor.mailboxes {
+			m.renewDeadlines(s.Clock)
+		}
+	}
 	l.begin(s.Clock)
 	err := l.call.Load().Run()
 	l.wakeReceivers(w)
@@ -509,6 +520,9 @@ func (l *local) resume() error {
 func (l *local) renew(initial any) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	if l.closed {
+		return l.actor.denied("restart", false)
+	}
 	return l.cohort.states.set(l.cohort.stream, l.block, initial)
 }
 
@@ -533,11 +547,12 @@ func (c *locals) serve(i int, a *core) server {
 	return l
 }
 
-// retire ends the server of a terminated actor.
+// retire ends the server of a terminated actor, whose block another actor gets.
 func (l *local) retire() {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	l.shut()
+	l.retired = true
 }
 
 // shut ends the block. The caller holds the turn.

@@ -55,8 +55,8 @@ type mailbox struct {
 
 	failures
 
-	state []atomic.Uint64                 // by slot
-	ids   atomic.Pointer[[]atomic.Uint64] // by slot: the IDs that senders have requested; nil if there are none
+	state  []atomic.Uint64          // by slot
+	extras atomic.Pointer[[]extras] // by slot; nil if no message had any
 
 	_        [64]byte
 	tail     atomic.Uint64 // next ticket, and the bit closed
@@ -208,8 +208,10 @@ func (m *mailbox) free(ticket uint64) {
 	case m.owner.refs != nil:
 		m.owner.refs.ReleaseSlot(m.in.Body(ticket))
 	}
-	if ids := m.ids.Load(); ids != nil {
-		(*ids)[ticket&m.mask].Store(0)
+	if list := m.extras.Load(); list != nil {
+		x := &(*list)[ticket&m.mask]
+		x.id.Store(0)
+		x.deadline.Store(0)
 	}
 	m.forget(ticket)
 	m.slot(ticket).Store((ticket + m.mask + 1) << useBits)
@@ -273,27 +275,35 @@ func (m *mailbox) outstanding() bool { return m.received != m.next() || len(m.st
 func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 	h := rings.Header{Correlation: e.correlation, Sender: e.sender, Priority: e.priority}
 	if e.deadline != 0 {
-		h.Deadline = e.word(m.owner.rt.clock())
+		h.Deadline = deadlineWord(e.deadline, m.owner.rt.clock())
+	}
+	if e.deadline != 0 || e.id != 0 {
+		x := m.makeExtras(ticket)
+		x.id.Store(e.id)
+		x.deadline.Store(e.deadline)
 	}
 	if m.values != nil {
 		m.values.put(int(ticket&m.mask), noescape(msg)) // copies it as an In
 	}
 	m.in.Put(ticket, &h, msg)
-	if e.id != 0 {
-		m.keepID(ticket, e.id)
-	}
 	if m.hint != nil {
 		atomic.AddUint64(m.hint, 1<<32)
 	}
 }
 
-// keepID stores the ID of a message while its slot is in use.
-func (m *mailbox) keepID(ticket, id uint64) {
-	if m.ids.Load() == nil {
-		ids := make([]atomic.Uint64, m.mask+1)
-		m.ids.CompareAndSwap(nil, &ids)
+// extras are what few messages have and the rings have no room for, while a slot is in use.
+type extras struct {
+	id       atomic.Uint64 // that the sender has requested, or 0
+	deadline atomic.Int64  // by the runtime's clock, 0 for none
+}
+
+// makeExtras returns the extras of a ticket.
+func (m *mailbox) makeExtras(ticket uint64) *extras {
+	if m.extras.Load() == nil {
+		list := make([]extras, m.mask+1)
+		m.extras.CompareAndSwap(nil, &list)
 	}
-	(*m.ids.Load())[ticket&m.mask].Store(id)
+	return &(*m.extras.Load())[ticket&m.mask]
 }
 
 // handled reports whether the whole reply to a ticket has arrived.
@@ -319,7 +329,7 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (r result, ok bool) 
 	return r, true
 }
 
-// envelopeOf returns the envelope of a message in a ring, without its deadline.
+// envelopeOf returns the envelope of a message with a header, without its deadline.
 func envelopeOf(h rings.Header) envelope {
 	return envelope{priority: h.Priority, sender: h.Sender, correlation: h.Correlation}
 }
@@ -327,7 +337,10 @@ func envelopeOf(h rings.Header) envelope {
 // envelope returns the envelope of a ticket whose slot is in use.
 func (m *mailbox) envelope(ticket uint64) envelope {
 	e := envelopeOf(m.in.Header(ticket))
-	e.id = m.knownID(ticket)
+	if list := m.extras.Load(); list != nil {
+		x := &(*list)[ticket&m.mask]
+		e.id, e.deadline = x.id.Load(), x.deadline.Load()
+	}
 	return e
 }
 
@@ -335,21 +348,13 @@ func (m *mailbox) envelope(ticket uint64) envelope {
 func (m *mailbox) heading(ticket uint64, to *heading) {
 	h := m.in.Header(ticket)
 	to.correlation, to.sender, to.priority = h.Correlation, h.Sender, h.Priority
-	to.id = m.idOf(ticket)
+	to.id = m.idOf(ticket, m.requestedID(ticket))
 }
 
-// idOf returns the message ID of a ticket whose slot is in use.
-func (m *mailbox) idOf(ticket uint64) uint64 {
-	if known := m.knownID(ticket); known != 0 {
-		return known
-	}
-	return m.owner.id(m.source, ticket)
-}
-
-// knownID returns the ID that the sender of a message has requested, or 0.
-func (m *mailbox) knownID(ticket uint64) uint64 {
-	if ids := m.ids.Load(); ids != nil {
-		return (*ids)[ticket&m.mask].Load()
+// requestedID returns the ID that the sender of a message has requested, or 0.
+func (m *mailbox) requestedID(ticket uint64) uint64 {
+	if list := m.extras.Load(); list != nil {
+		return (*list)[ticket&m.mask].id.Load()
 	}
 	return 0
 }

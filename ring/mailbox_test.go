@@ -2,6 +2,8 @@ package ring
 
 import (
 	"context"
+	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,7 +39,7 @@ func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 	if err := o.normalise(); err != nil {
 		t.Fatal(err)
 	}
-	rt := &Runtime{actors: map[string]*core{}, done: make(chan struct{})}
+	rt := &Runtime{actors: map[string]*core{}, spawning: make(gate, 1), done: make(chan struct{})}
 	rt.messages.open(rt, 16)
 	c := newCore[M, M](rt, o)
 	if err := rt.reserve(c, "double"); err != nil {
@@ -256,4 +258,60 @@ func BenchmarkHostAsk(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// poll polls for a reply, and calls meanwhile beside that.
+func poll(t *testing.T, a *Actor[numbered, numbered], meanwhile func()) {
+	t.Helper()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	polled := make(chan error)
+	go func() {
+		_, err := a.Receive(cancelled)
+		polled <- err
+	}()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	meanwhile()
+	if err := <-polled; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPollsFindRepliesWhileAnotherGoroutineTakesSome(t *testing.T) {
+	a, d := newDouble[numbered](t, Options{})
+	for range 2 {
+		if err := a.Send(t.Context(), numbered{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d.step(2) != 2 {
+		t.Fatal("nothing to handle")
+	}
+	c := a.core
+	c.receiving.lock()
+	poll(t, a, c.receiving.unlock)
+
+	c.receiving.lock()
+	c.receiving.waits.Store(true)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.Receive(cancelled); !errors.Is(err, context.Canceled) {
+		t.Errorf("beside a Receive that waits: %v", err)
+	}
+	c.receiving.unlock()
+	poll(t, a, func() {})
+}
+
+func TestPollsFindRepliesToMessagesThatAreBeingSent(t *testing.T) {
+	a, d := newDouble[numbered](t, Options{})
+	c := a.core
+	m := c.mailbox(DefaultPriority)
+	ticket, _ := m.claim(1, false)
+	m.put(ticket, &envelope{priority: DefaultPriority}, unsafe.Pointer(&numbered{}))
+	if d.step(1) != 1 {
+		t.Fatal("nothing to handle")
+	}
+	poll(t, a, func() { m.mark(ticket, sent) })
 }

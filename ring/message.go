@@ -4,8 +4,6 @@ import (
 	"math"
 	"reflect"
 	"time"
-
-	"quern.dev/ring/internal/mail"
 )
 
 // Priorities of messages. Higher priorities come first.
@@ -81,10 +79,15 @@ type Sender interface {
 }
 
 // senderOf returns the core of a sender, or nil for nil and zero values.
-func senderOf(s Sender) *core {
+func senderOf(s Sender) (c *core) {
 	if s == nil || reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil() {
 		return nil
 	}
+	defer func() {
+		if recover() != nil {
+			c = nil // a type of the program, with an embedded Sender that is nil
+		}
+	}()
 	return s.sender()
 }
 
@@ -149,7 +152,7 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 			if o.id == nil {
 				return e, invalid("ID needs a pointer that is not nil")
 			}
-			e.id = c.id(idGiven, c.given.Add(1))
+			e.id = c.rt.messages.newID()
 			*o.id = e.id
 		default:
 			return e, invalid("zero MessageOption; use the functions of package ring that make one")
@@ -161,42 +164,76 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 // expired reports whether the deadline has passed.
 func (e *envelope) expired(now int64) bool { return e.deadline != 0 && now >= e.deadline }
 
-// word returns the deadline in the form of the rings.
-func (e *envelope) word(now int64) uint32 {
-	if e.deadline == 0 || e.deadline-now > mail.FarAhead {
-		return 0
-	}
-	return max(1, uint32(e.deadline>>mail.DeadlineShift))
-}
-
-// deadlineOf returns the deadline of a word in a ring, 0 if there is none.
-func deadlineOf(word uint32, now int64) int64 {
-	if word == 0 {
-		return 0
-	}
-	ahead := int32(word - uint32(now>>mail.DeadlineShift))
-	return (now>>mail.DeadlineShift + int64(ahead)) << mail.DeadlineShift
-}
-
-// An ID consists of the number of the receiving actor, the number of the message in
-// one of its rings or among the messages that never entered a ring, and the index of
-// that ring. IDs are unique for the first 1<<42 messages of an actor.
+// The ID of a message in a ring consists of the number of a range, the number of the message
+// in the range, and the index of the ring. Each actor has a range. When it has ended, another
+// actor gets what is left of the range. The IDs of other messages, and those that senders
+// request, are counted.
 const (
 	idSourceBits = 4
 	idTicketBits = 42
-	idQueue      = 1<<idSourceBits - 1 // source of messages that entered no ring
-	idGiven      = idQueue - 1         // source of messages whose senders requested the ID
+	idCounted    = 1<<idSourceBits - 1 // source of IDs that are counted
+
+	maxRanges = 1<<(64-idSourceBits-idTicketBits) - 1 // the range 0 is that of counted IDs
 )
 
-// idOf returns the ID of a message: the one that its sender requested, or one from
-// its position.
-func (i *identity) idOf(e *envelope, source int, ticket uint64) uint64 {
-	if e.id != 0 {
-		return e.id
-	}
-	return i.id(source, ticket)
+// idRange is a range of message IDs.
+type idRange struct {
+	number uint64 // from 1
+	first  uint64 // number of the actor's first message
 }
 
-func (i *identity) id(source int, ticket uint64) uint64 {
-	return uint64(i.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)
+// newID returns an ID that is counted.
+func (m *messages) newID() uint64 { return m.counted.Add(1)<<idSourceBits | idCounted }
+
+// idOr returns the ID that the sender of a message has requested, or a new one.
+func (m *messages) idOr(requested uint64) uint64 {
+	if requested != 0 {
+		return requested
+	}
+	return m.newID()
+}
+
+// newRange returns a range of IDs for an actor. It fails if there are too many actors.
+func (m *messages) newRange() (r idRange, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.ranges); n > 0 {
+		r = m.ranges[n-1]
+		m.ranges = m.ranges[:n-1]
+		return r, true
+	}
+	if m.ranged == maxRanges {
+		return idRange{}, false
+	}
+	m.ranged++
+	return idRange{number: m.ranged}, true
+}
+
+// returnRange returns the range of an actor that has ended, after it has had n messages in
+// each ring at most.
+func (m *messages) returnRange(r idRange, n uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.first += n; r.first < 1<<(idTicketBits-1) { // half of the range is more than an actor uses
+		m.ranges = append(m.ranges, r)
+	}
+}
+
+// mostTickets returns the number of messages in the ring that has had the most.
+func (d *delivery) mostTickets() (n uint64) {
+	for _, m := range d.mailboxes {
+		n = max(n, m.accepted())
+	}
+	return n
+}
+
+// idOf returns the ID of a ticket: the one that the sender of the message has requested, or
+// one from its position.
+func (m *mailbox) idOf(ticket, requested uint64) uint64 {
+	if requested != 0 {
+		return requested
+	}
+	r := &m.owner.ids
+	n := r.first + ticket - m.first
+	return r.number<<(idSourceBits+idTicketBits) | n&(1<<idTicketBits-1)<<idSourceBits | uint64(m.source)
 }

@@ -57,14 +57,14 @@ func (b *mailCopy) fail(ticket uint64, why error) {
 	if b.slots.Arrived(ticket) {
 		e, body = envelopeOf(b.slots.Header(ticket)), b.body(ticket)
 	}
-	c.letter(e, c.id(mail.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.First, Err: why}, 0, body)
+	c.letter(e, c.rt.messages.newID(), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.First, Err: why}, 0, body)
 }
 
 // end makes a dead letter of a message that the actor did not handle before it ended.
 // A message whose sender stopped in the middle of writing it is skipped.
 func (b *mailCopy) end(ticket uint64) {
 	if c := b.owner; b.slots.Arrived(ticket) {
-		c.letter(envelopeOf(b.slots.Header(ticket)), c.id(mail.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
+		c.letter(envelopeOf(b.slots.Header(ticket)), c.rt.messages.newID(), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
 	}
 }
 
@@ -133,6 +133,23 @@ func (c *core) failedMail(taken bool, why error) error {
 	return c.rt.post.Write(c.box.At()+mail.BoxHead, uint64(uint32(b.head())+1))
 }
 
+// expired returns the tickets of unhandled messages whose deadlines have passed.
+func (b *mailCopy) expired(now int64) (tickets []uint64) {
+	for t := b.head(); t != b.tail(); t++ {
+		if b.slots.Arrived(t) && passed(b.slots.Header(t).Deadline, now) {
+			tickets = append(tickets, t)
+		}
+	}
+	return tickets
+}
+
+// expire sets the deadline of an unhandled message to one that has just passed. The loop
+// must not run.
+func (b *mailCopy) expire(ticket uint64, now int64) error {
+	at := uint32(b.words[mail.BoxRing]) + uint32(ticket)&uint32(b.slots.Mask)*uint32(b.words[mail.BoxStep])
+	return b.owner.rt.post.Write(at+mail.Deadline, uint64(uint32(ticket)+1)<<32|uint64(pastWord(now)))
+}
+
 // returnMail makes dead letters of the mailbox content of an actor that has ended,
 // and returns the ticket of the next message. No sender may be running.
 func (c *core) returnMail() (next uint64, err error) {
@@ -181,13 +198,15 @@ type inbox struct {
 	box   *post.Inbox
 	msg   unsafe.Pointer // the message that is being read
 	full  atomic.Bool    // a message is waiting for room in the queue
+
+	refused *refusals
 }
 
 // inboxes are the inboxes of a runtime.
 type inboxes struct {
 	mu   sync.Mutex // held while messages are collected
 	list []*inbox
-	gone []*refusals // of host actors that have ended; actors on the device may still have Refs to them
+	gone []*refusals // by the mailboxes of ended host actors, until other host actors get these
 	some atomic.Bool
 	poll sync.Once
 }
@@ -206,12 +225,19 @@ func (h *hostActor) makeInbox() (*inbox, error) {
 		return nil, c.denied("ref", false)
 	}
 	step := (mail.InHeader + int(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords
-	box, err := c.rt.post.NewInbox(step, c.inSize, c.number)
+	b := &inbox{owner: c, msg: c.queue.Bodies.Blank(), refused: &refusals{}}
+	all := &c.rt.inboxes
+	var err error
+	if before := all.reuse(step); before != nil {
+		b.refused.before = before.end(c.rt)
+		b.box, err = before.box.HandOver(c.inSize, c.number)
+	} else {
+		b.box, err = c.rt.post.NewInbox(step, c.inSize, c.number)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b := &inbox{owner: c, box: box, msg: c.queue.Bodies.Blank()}
-	all := &c.rt.inboxes
+	b.refused.box = b.box
 	all.mu.Lock()
 	all.list = append(all.list, b)
 	all.mu.Unlock()
@@ -302,7 +328,7 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 // queue's lock.
 func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, 0, q.Bodies.Value(msg))
+	c.letter(*e, c.rt.messages.idOr(e.id), ReasonRefused, nil, 0, q.Bodies.Value(msg))
 	c.meter.dropped.Add(1)
 	q.removed++
 }
@@ -382,29 +408,81 @@ func (h *hostActor) dropInbox() (err error) {
 	rt.inboxes.mu.Lock()
 	rt.inboxes.list = slices.DeleteFunc(rt.inboxes.list, func(other *inbox) bool { return other == b })
 	rt.inboxes.mu.Unlock()
-	rt.post.ReleaseHostPart(b.box.Box)
 	rt.owners.Delete(b.box.Number)
+	b.refused.free.Store(true)
 	return nil
 }
 
-// refusals counts the messages that the mailbox of an ended host actor refuses: senders
-// may still have Refs to it.
+// refusals counts the messages that the mailbox of a host actor has refused since it is the
+// actor's. Actors on the device may have Refs to an actor that has ended, and their calls
+// count until another host actor gets the mailbox. That one has another number, so they
+// cannot reach it.
 type refusals struct {
-	at      uint32        // position of the count in the post memory
-	counted atomic.Uint64 // already included in the sums of the runtime
+	box    *post.Inbox
+	before uint64      // refused by the mailbox before that
+	free   atomic.Bool // the actor has ended, and no launch remembers the mailbox
+
+	mu      sync.Mutex
+	number  uint64 // when last read
+	over    bool   // another actor has the mailbox
+	counted uint64 // already included in the sums of the runtime, if the actor has ended
+}
+
+// read returns the number. If the memory has been freed, it is the last one.
+func (r *refusals) read(p *post.Memory) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readLocked(p)
+	return r.number
+}
+
+// readLocked is read for callers that hold r.mu.
+func (r *refusals) readLocked(p *post.Memory) {
+	var n [1]uint64
+	if !r.over && p.Read(r.box.At()+mail.BoxRefused, n[:]) == nil {
+		r.number = n[0] - r.before
+	}
+}
+
+// recount includes the number for an actor that has ended in the sums of the runtime.
+func (r *refusals) recount(rt *Runtime) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readLocked(rt.post)
+	rt.departed.add(Info{Refused: r.number - r.counted})
+	r.counted = r.number
+}
+
+// end is recount before another actor gets the mailbox. It returns the number that the
+// mailbox has refused for all its actors.
+func (r *refusals) end(rt *Runtime) uint64 {
+	r.recount(rt)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	return r.before + r.number
+}
+
+// reuse takes a mailbox with the given words per message that has no actor, or returns nil.
+func (all *inboxes) reuse(step int) *refusals {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	i := slices.IndexFunc(all.gone, func(r *refusals) bool { return r.box.Step == step && r.free.Load() })
+	if i < 0 {
+		return nil
+	}
+	r := all.gone[i]
+	all.gone = slices.Delete(all.gone, i, i+1)
+	return r
 }
 
 // recountInboxes adds up what the mailboxes of ended host actors have refused.
 func (rt *Runtime) recountInboxes() {
 	rt.inboxes.mu.Lock()
-	gone := rt.inboxes.gone[:len(rt.inboxes.gone):len(rt.inboxes.gone)]
+	gone := slices.Clone(rt.inboxes.gone)
 	rt.inboxes.mu.Unlock()
 	for _, r := range gone {
-		var refused [1]uint64
-		if err := rt.post.Read(r.at, refused[:]); err != nil {
-			return // the memory has been freed
-		}
-		rt.departed.add(Info{Refused: refused[0] - r.counted.Swap(refused[0])})
+		r.recount(rt)
 	}
 }
 
@@ -416,7 +494,7 @@ func (h *hostActor) depart() {
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.gone = append(all.gone, &refusals{at: b.box.At() + mail.BoxRefused})
+	all.gone = append(all.gone, b.refused)
 }
 
 // plain returns an error if a type is not plain data.

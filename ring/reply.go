@@ -3,6 +3,9 @@ package ring
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -23,16 +26,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 	for {
 		if p.entry == nil {
 			if r, ok := p.m.take(p.ticket, reply); ok {
-				if !replies(r.Outcome) {
-					err := c.unanswered(op, p.m, p.ticket, r.Outcome)
-					p.m.settled(p.ticket, r.Outcome)
-					c.recount()
-					return err
-				}
-				p.m.free(p.ticket)
-				c.meter.handled(r)
-				c.meter.answered(begin)
-				return nil
+				return c.conclude(op, &p, r, begin)
 			}
 			done, err := c.server.handled(ctx, p.m, p.ticket)
 			if err != nil {
@@ -60,6 +54,21 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 			}
 		}
 	}
+}
+
+// conclude ends a message of Ask whose outcome was taken. It returns an error if there is
+// no reply. begin is when its caller began to wait, or zero if that is not measured.
+func (c *core) conclude(op string, p *pending, r result, begin time.Time) error {
+	if !replies(r.Outcome) {
+		err := c.unanswered(op, p.m, p.ticket, r.Outcome)
+		p.m.settled(p.ticket, r.Outcome)
+		c.recount()
+		return err
+	}
+	p.m.free(p.ticket)
+	c.meter.handled(r)
+	c.meter.answered(begin)
+	return nil
 }
 
 // backoff returns the backoff for waiting for the actor. A handler in Go runs once the
@@ -189,17 +198,6 @@ func (c *core) withdraw(op string, p *pending) error {
 	return err
 }
 
-// expireWithdrawn makes the loop, which must not run, treat withdrawn messages as
-// expired. The caller holds the queue's lock.
-func (m *mailbox) expireWithdrawn() {
-	for t, tail := m.oldest(), m.next(); t < tail; t++ {
-		if m.slot(t).Load() == t<<useBits|withdrawn && !m.handled(t) {
-			past := max(1, uint32(m.owner.rt.clock()>>mail.DeadlineShift)-2)
-			m.in.SetDeadline(t, past)
-		}
-	}
-}
-
 // unanswered returns the error of a message that has no reply.
 func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) error {
 	switch outcome {
@@ -241,18 +239,37 @@ func (g gate) tryLock() bool {
 	}
 }
 
-// lockWith is lock, except that it returns the error of ctx if that is cancelled
-// first.
-func (g gate) lockWith(ctx context.Context) error {
-	if g.tryLock() {
+// turn is the gate of Receive. Its holder takes what is there, or waits.
+type turn struct {
+	gate
+	waits atomic.Bool // the holder has found no reply, and waits for one
+}
+
+// lockWith is lock, except that it returns the error of ctx if that is cancelled while the
+// holder waits. Otherwise the holder unlocks in a moment, and may leave replies.
+func (t *turn) lockWith(ctx context.Context) error {
+	if t.tryLock() {
 		return nil
 	}
 	select {
-	case g <- struct{}{}:
+	case t.gate <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	for !t.tryLock() {
+		if t.waits.Load() {
+			return ctx.Err()
+		}
+		runtime.Gosched()
+	}
+	return nil
+}
+
+func (t *turn) unlock() {
+	if t.waits.Load() {
+		t.waits.Store(false)
+	}
+	t.gate.unlock()
 }
 
 // receive waits for a reply to a message that was sent, and also takes all other
@@ -264,7 +281,7 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 	}
 	defer c.recount()
 	defer c.receiving.unlock()
-	wait, over := c.backoff(), false
+	wait, waits, over := c.backoff(), false, false
 	handled := 0 // rounds in which there was a reply
 	for {
 		got, err := 0, error(nil)
@@ -288,6 +305,10 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 		case over:
 			return 0, c.denied("receive", false)
 		}
+		if !waits {
+			waits = true
+			c.receiving.waits.Store(true)
+		}
 		if first != nil && !c.detached {
 			done, err := c.server.handled(ctx, first, first.received)
 			if err != nil {
@@ -305,6 +326,9 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 		c.refill()
 		c.kick()
 		if err := ctx.Err(); err != nil {
+			if c.hides() {
+				continue
+			}
 			return 0, c.about("receive", err)
 		}
 		over = c.handlesNoMore() // before the next check, which then sees all its replies
@@ -312,6 +336,19 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 			c.park(ctx)
 		}
 	}
+}
+
+// hides reports whether replies may be waiting behind a message whose goroutine is about to
+// mark it as sent, or to free it. The caller holds receiving.
+func (d *delivery) hides() bool {
+	if d.detached {
+		return false
+	}
+	return slices.ContainsFunc(d.mailboxes, func(m *mailbox) bool {
+		t := m.received
+		_, soon := forReceive(m.slot(t).Load(), t)
+		return soon && t != m.next() && m.handled(t)
+	})
 }
 
 // gather takes replies out of a ring. If it has taken some, or other replies are

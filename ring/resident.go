@@ -29,7 +29,8 @@ type resident struct {
 	occupants      []occupant // by block, for blocks that have been in a launch
 	stuck          int        // number of stuck occupants
 	abandoned      []*abandoned
-	oversubscribed bool // more actors are active than can be resident
+	oversubscribed bool  // more actors are active than can be resident
+	renewed        int64 // when the deadlines in the rings were last checked
 }
 
 // prepare computes the number of actors per multiprocessor, and fills the reserve of
@@ -101,7 +102,8 @@ func (c *resident) begin() error {
 	}
 	shape := c.shape
 	shape.Epoch, shape.Clock = c.epoch, c.rt.clock()
-	shape.Life = int64(c.rt.config.Life)
+	c.renewDeadlines(shape.Clock)
+	shape.Life = min(int64(c.rt.config.Life), renewEvery)
 	if c.rt.config.Bounded {
 		shape.Leaves, shape.Wakes, shape.Idle, shape.Messages = 1, 1, int64(c.rt.config.Idle), uint32(c.rt.config.Messages)
 	}
@@ -115,6 +117,22 @@ func (c *resident) begin() error {
 	}
 	c.arguments(l, shape, 0, c.size)
 	return l.End()
+}
+
+// renewDeadlines renews the deadlines in the rings if that is due. The caller holds c.mu.
+func (c *resident) renewDeadlines(now int64) {
+	if now-c.renewed < renewEvery {
+		return
+	}
+	c.renewed = now
+	for i, a := range c.actors {
+		if c.occupants[i].stuck { // its loop may still run
+			continue
+		}
+		for _, m := range a.mailboxes {
+			m.renewDeadlines(now)
+		}
+	}
 }
 
 // end waits for the end of a launch and evaluates how each loop has left. The caller

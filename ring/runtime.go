@@ -32,8 +32,8 @@ type Config struct {
 	// Watch is the interval at which the runtime checks actors on a GPU; 0 means 5
 	// milliseconds.
 	Watch time.Duration
-	// Life is how long a launch stays on a GPU before it is restarted; 0 means 10
-	// seconds. If the process hangs, the GPU is free after that time.
+	// Life is how long a launch stays on a GPU before it is restarted, at most 15
+	// minutes; 0 means 10 seconds. If the process hangs, the GPU is free after that time.
 	Life time.Duration
 	// Bounded launches leave the GPU when their actors have had no message for Idle,
 	// or have handled Messages messages (0 means any number), and restart when there
@@ -97,7 +97,7 @@ type Runtime struct {
 	hosts    atomic.Bool // there have been host actors
 	inboxes  inboxes
 	streams  streams.Reserve
-	spawning sync.Mutex     // one actor at a time gets its place
+	spawning gate           // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
 	workers  workers.Pool
 	done     chan struct{}
@@ -138,7 +138,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		config.Bounded = true
 		config.Life = min(config.Life, limitedLife)
 	}
-	rt := &Runtime{number: runtimes.Add(1), dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
+	rt := &Runtime{number: runtimes.Add(1), dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, spawning: make(gate, 1), done: make(chan struct{})}
 	rt.messages.open(rt, config.DeadLetters)
 	rt.perCycle = 1
 	if rate := dev.Attributes().ClockRate; rt.resident && rate > 0 {
@@ -159,6 +159,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	} else {
 		rt.pumps.Go(rt.watchLocal)
 	}
+	rt.pumps.Go(rt.keepDeadlines)
 	return rt, nil
 }
 
@@ -513,14 +514,34 @@ func (rt *Runtime) reserve(c *core, handler string) error {
 		return closedFor("spawn " + cmp.Or(c.name, handler))
 	}
 	rt.spawned++
-	c.name = cmp.Or(c.name, fmt.Sprintf("%s-%d", handler, rt.spawned))
-	if _, taken := rt.actors[c.name]; taken {
+	for n := rt.spawned; c.name == ""; n++ {
+		if name := fmt.Sprintf("%s-%d", handler, n); !rt.taken(name) {
+			c.name = name
+		}
+	}
+	if rt.taken(c.name) {
 		return fmt.Errorf("ring: spawn: %w: there is an actor %q already; terminate it, or choose another name", ErrNameTaken, c.name)
+	}
+	for rt.spawned <= math.MaxUint32 && !rt.messages.name(uint32(rt.spawned), c.name) {
+		rt.spawned++
+	}
+	if rt.spawned > math.MaxUint32 {
+		return fmt.Errorf("ring: spawn %s: the runtime has had %d actors, and can number no more; use another runtime", c.name, math.MaxUint32)
+	}
+	var ok bool
+	if c.ids, ok = rt.messages.newRange(); !ok {
+		rt.messages.forget(uint32(rt.spawned))
+		return fmt.Errorf("ring: spawn %s: the runtime has %d actors, and can number the messages of no more; terminate some, or use another runtime", c.name, maxRanges)
 	}
 	rt.actors[c.name] = nil
 	c.number = uint32(rt.spawned)
-	rt.messages.name(c.number, c.name)
 	return nil
+}
+
+// taken reports whether an actor has the name, or is getting it. The caller holds rt.mu.
+func (rt *Runtime) taken(name string) bool {
+	_, taken := rt.actors[name]
+	return taken
 }
 
 // enrol registers an actor that has reserved its name. It fails if the runtime was closed
@@ -543,5 +564,6 @@ func (rt *Runtime) unregister(c *core) {
 	if known := rt.actors[c.name]; known == nil || known == c {
 		delete(rt.actors, c.name)
 		rt.messages.forget(c.number)
+		rt.messages.returnRange(c.ids, c.mostTickets())
 	}
 }

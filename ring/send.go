@@ -2,6 +2,7 @@ package ring
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -39,7 +40,7 @@ type delivery struct {
 	detached bool         // the rings are gone; guarded by queue.mu, and changed only while receiving is held too
 	visitors atomic.Int64 // see visit
 
-	receiving gate // one Receive at a time
+	receiving turn // one Receive at a time
 	stashed   int  // replies in stashes; guarded by receiving
 	newStash  func() (queue.Untyped, unsafe.Pointer)
 	scratch   unsafe.Pointer // a reply on its way to a stash
@@ -50,7 +51,7 @@ type delivery struct {
 func (d *delivery) open(o *Options, bodies queue.Bodies, newStash func() (queue.Untyped, unsafe.Pointer)) {
 	d.queue.Bodies, d.newStash = bodies, newStash
 	d.capacity, d.roomy, d.full = o.Capacity, o.roomy(), o.Full
-	d.arrival, d.receiving = make(chan struct{}, 1), make(gate, 1)
+	d.arrival, d.receiving.gate = make(chan struct{}, 1), make(gate, 1)
 }
 
 // backlog contains the messages for which the rings have no room, and all messages of
@@ -148,14 +149,18 @@ type pending struct {
 	deadline int64
 }
 
-// enter accepts a message. It waits for room if the policy says so.
-func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, error) {
+// errNoRoom means that a message was not accepted because its sender does not wait.
+var errNoRoom = errors.New("no room")
+
+// enter accepts a message. If the policy says that the sender waits for room, enter does,
+// or returns errNoRoom if waits is false.
+func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer, waits bool) (pending, error) {
 	if c.refs != nil {
 		if err := c.refs.Retain(noescape(msg)); err != nil {
 			return pending{}, c.about(op, err)
 		}
 	}
-	p, err := c.admit(ctx, op, e, use, msg)
+	p, err := c.admit(ctx, op, e, use, msg, waits)
 	c.recount()
 	if err != nil && c.refs != nil {
 		c.refs.Release(noescape(msg)) // reads plain numbers, like Retain
@@ -166,7 +171,7 @@ func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, ms
 	return p, err
 }
 
-func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, error) {
+func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer, waits bool) (pending, error) {
 	if c.direct() {
 		if p, ok := c.offer(e, use, msg); ok {
 			return p, nil
@@ -184,6 +189,9 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 		if c.full == Reject {
 			c.meter.rejected.Add(1)
 			return pending{}, c.queueFull()
+		}
+		if !waits {
+			return pending{}, errNoRoom
 		}
 		if !wait.Joined() {
 			wait.Join(int(c.rt.messages.waiting.Add(1)))
@@ -345,7 +353,7 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 				continue
 			}
 		}
-		if _, err := c.enter(ctx, op, e, use, msg); err != nil {
+		if _, err := c.enter(ctx, op, e, use, msg, true); err != nil {
 			return i, err
 		}
 		i++

@@ -23,25 +23,24 @@ type full struct {
 func fullActor(t *testing.T, rt *ring.Runtime, capacity int) *full {
 	t.Helper()
 	f := &full{release: make(chan struct{}), taken: make(chan error, 1)}
-	blocker := spawn(t, rt, ring.Options{}, func(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
-		<-f.release
-		return kernel.Reply
-	})
 	f.actor = spawn(t, rt, ring.Options{Capacity: capacity}, func(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
 		*out = *in
 		f.handled.Add(1)
 		return kernel.Reply
 	})
 	slots := min(capacity, 256)
-	// Gather takes the replies in order, so blocker stops it from taking any.
-	list, msgs := []*ring.Actor[int, int]{blocker}, []int{0}
-	for i := range slots {
-		list, msgs = append(list, f.actor), append(msgs, i)
-	}
 	ctx := within(t)
+	asked := make([]func() error, slots)
+	for i := range asked {
+		asked[i] = ring.AskAndHold(ctx, f.actor, i)
+	}
 	go func() {
-		_, err := ring.Gather(ctx, list, msgs)
-		f.taken <- err
+		<-f.release
+		var errs []error
+		for _, take := range asked {
+			errs = append(errs, take())
+		}
+		f.taken <- errors.Join(errs...)
 	}()
 	f.wait(t, int64(slots))
 	return f

@@ -264,8 +264,10 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 			return nil, during("spawn "+name, invalid("the state of %s is a %T, want a %T", p.Name, o.State, want))
 		}
 	}
-	rt.spawning.Lock()
-	defer rt.spawning.Unlock()
+	if err := rt.beginSpawning("spawn " + name); err != nil {
+		return nil, err
+	}
+	defer rt.spawning.unlock()
 	a := &Actor[In, Out]{core: newCore[In, Out](rt, o)}
 	shape := shapeOf[In, Out](&o)
 	if err := rt.fitBatch(p, &shape); err != nil {

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quern.dev/internal/prometheus"
 	"quern.dev/ring/internal/mail"
 	"quern.dev/ring/internal/measure"
-	"quern.dev/ring/internal/prometheus"
 	"quern.dev/ring/internal/trace"
 )
 
@@ -25,7 +25,8 @@ import (
 // actor ends, the message becomes Handled, Failed or Dropped like any other. Each
 // message that failed, expired or was dropped becomes one dead letter, at once or
 // when the runtime notices it; a message of Ask becomes one when its caller gets the
-// error.
+// error. The exception is a message from one actor on the device to another that
+// expired: it is only counted.
 type Info struct {
 	Name  string
 	State State
@@ -38,10 +39,13 @@ type Info struct {
 	Expired  uint64 // the deadline passed first
 	Dropped  uint64 // dropped for others, or because the actor has ended
 
-	DeadLetters uint64 // made of messages that failed, expired or were dropped
+	DeadLetters uint64 // made of messages that failed, expired or were dropped; see above
 	Rejected    uint64 // messages that were not accepted because the mailbox was full
-	Refused     uint64 // calls of actor.Send whose message was not accepted, also because the actor has ended; senders know, retries count again, and there is no dead letter
-	Restarts    uint64 // after failures
+	// Refused counts calls of actor.Send whose message was not accepted, also because the
+	// actor has ended. Senders know, retries count again, and there is no dead letter. An
+	// actor may get the mailbox of one that has ended, and then counts the calls for it.
+	Refused  uint64
+	Restarts uint64 // after failures
 
 	// Rate is the number of messages per second that were settled, over the last one
 	// or two seconds, or since the previous call of Info if that is longer ago.
@@ -108,11 +112,14 @@ func (m *meter) handled(r result) {
 // begin is called before a caller waits for a reply, and answered, with the result of
 // begin, after that.
 func (m *meter) begin(ticket uint64) time.Time {
-	if ticket%tripEvery != 0 {
+	if !measuresTrip(ticket) {
 		return time.Time{}
 	}
 	return time.Now()
 }
+
+// measuresTrip reports whether the round trip of a message is measured.
+func measuresTrip(ticket uint64) bool { return ticket%tripEvery == 0 }
 
 func (m *meter) answered(begin time.Time) {
 	if !begin.IsZero() {
@@ -172,13 +179,13 @@ type posted struct {
 // posted returns the counts. On a GPU that takes a copy, which is skipped if no actor
 // can have a Ref to another.
 func (c *core) posted() posted {
-	box, h := c.box, (*hostActor)(nil)
-	if h, _ = c.server.(*hostActor); h != nil {
+	if h, ok := c.server.(*hostActor); ok {
 		if b := h.inbox.Load(); b != nil {
-			box = b.box.Box
+			return posted{refused: b.refused.read(c.rt.post)}
 		}
+		return posted{}
 	}
-	if box.Number == 0 || !c.rt.referred.Load() {
+	if c.box.Number == 0 || !c.rt.referred.Load() {
 		return posted{}
 	}
 	before := c.meter.posted.Load()
@@ -186,11 +193,7 @@ func (c *core) posted() posted {
 		return *before
 	}
 	var w [mail.BoxWords]uint64
-	switch err := c.rt.post.Read(box.At(), w[:]); {
-	case err != nil:
-	case h != nil:
-		c.meter.posted.Store(&posted{refused: w[mail.BoxRefused]})
-	default:
+	if c.rt.post.Read(c.box.At(), w[:]) == nil {
 		// The words may be from different times.
 		waiting := max(int32(uint32(w[mail.BoxTail])-uint32(w[mail.BoxHead])), 0)
 		c.meter.posted.CompareAndSwap(before, &posted{taken: w[mail.BoxTail] - c.box.First, waiting: uint64(waiting), refused: w[mail.BoxRefused], expired: w[mail.BoxExpired]})
@@ -484,7 +487,7 @@ var families = []family{
 	}},
 	{"quern_ring_pause_seconds", "histogram", "Time that resident actors paused for operations that need an idle device.", func(p *prometheus.Writer, name string, e *exposed) {
 		for _, v := range e.pauses {
-			p.Histogram(name, &v.whole, e.with(label("cause", v.cause))...)
+			writeHistogram(p, name, &v.whole, e.with(label("cause", v.cause))...)
 		}
 	}},
 }
@@ -531,7 +534,7 @@ func count(of func(Info) uint64, gone func(Stats) uint64) func(*prometheus.Write
 func spread(of func(*meter) *measure.Histogram) func(*prometheus.Writer, string, *exposed) {
 	return func(p *prometheus.Writer, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.Histogram(name, of(a.meter), e.with(label("actor", a.Name))...)
+			writeHistogram(p, name, of(a.meter), e.with(label("actor", a.Name))...)
 		}
 	}
 }

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: &quern_gen_zip,
-	Sum:     "1a222aee6eedb99b5f32cd917fc1aa2e94c4ad5da6fa41284d7a3cc7991bf454",
+	Sum:     "70ec15a41240786bb5ba18059af275e3f1346aa36818e5c388ae35e61c319a8e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -421,18 +421,18 @@ func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16,
 	iFirst2 = max(iFirst, 0)
 	for ; iFirst2 < 4; iFirst2 += 32 {
 		/*line handlers.go:35:10000*/ for threadZ := range 1 {
-			/*line handlers.go:36:10000*/ for threadY := range 1 {
-				/*line handlers.go:37:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line handlers.go:38:10000*/ quernRow2Echo16(r, iFirst2, out, in) /*line quern_gen.go:426:1*/
+			/*line handlers.go:36*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Echo16(r, iFirst2, out, in)
 			}
 		}
 	}
 	/*line handlers.go:42:10000*/ for threadZ := range 1 {
-		/*line handlers.go:43:10000*/ for threadY := range 1 {
-			/*line handlers.go:44:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line handlers.go:45:10000*/ quernRow3Echo16(r, state, result0, action) /*line quern_gen.go:433:1*/
+		/*line handlers.go:43*/ for threadY := range 1 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow3Echo16(r, state, result0, action)
 		}
-	}
+	} /*line quern_gen.go:435:1*/
 }
 
 //go:noinline
@@ -515,30 +515,30 @@ func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64,
 	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 16 && iFirst < size; iFirst += size2 {
 		at = iFirst
 		at2 = iFirst + size3
-		/*line handlers.go:35:10000*/ at3 = iFirst + size4
-		/*line handlers.go:36:10000*/ at4 = iFirst + size5
-		/*line handlers.go:37:10000*/ for threadZ := range 1 {
+		at3 = iFirst + size4
+		at4 = iFirst + size5
+		for threadZ := range 1 {
 			/*line handlers.go:38:10000*/ for threadY := range 1 {
-				/*line handlers.go:39:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line handlers.go:40:10000*/ quernRow1Echo64(r, out, at, in, at2, at3, at4) /*line quern_gen.go:523:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Echo64(r, out, at, in, at2, at3, at4)
 			}
 		}
 	}
-	/*line handlers.go:44:10000*/ iFirst2 = max(iFirst, 0)
-	/*line handlers.go:45:10000*/ for ; iFirst2 < 16; iFirst2 += 32 {
+	/*line handlers.go:44*/ iFirst2 = max(iFirst, 0)
+	for ; iFirst2 < 16; iFirst2 += 32 {
 		/*line handlers.go:46:10000*/ for threadZ := range 1 {
-			/*line handlers.go:47:10000*/ for threadY := range 1 {
-				/*line handlers.go:48:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line handlers.go:49:10000*/ quernRow2Echo64(r, iFirst2, out, in) /*line quern_gen.go:532:1*/
+			/*line handlers.go:47*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Echo64(r, iFirst2, out, in)
 			}
 		}
 	}
-	/*line handlers.go:53:10000*/ for threadZ := range 1 {
+	for threadZ := range 1 {
 		/*line handlers.go:54:10000*/ for threadY := range 1 {
-			/*line handlers.go:55:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line handlers.go:56:10000*/ quernRow3Echo64(r, state, result0, action) /*line quern_gen.go:539:1*/
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow3Echo64(r, state, result0, action)
 		}
-	}
+	} /*line quern_gen.go:541:1*/
 }
 
 //go:noinline
@@ -563,10 +563,10 @@ func quernRow2Echo64(r *host2.Run, iFirst2 int, out *Message64, in *Message64) {
 			r.ThreadIdx.X = threadX
 			/*line handlers.go:32*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-		return /*line quern_gen.go:566:1*/
+		return
 	}
-	/*line handlers.go:36:10000*/ for threadX := range 32 {
-		/*line handlers.go:37:10000*/ r.ThreadIdx.X = threadX
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 		/*line handlers.go:31*/ if iFirst2+threadX < 16 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
@@ -578,8 +578,7 @@ func quernRow3Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action 
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:34*/ if threadX == 0 {
-//line handlers.go:35:10000
-			*state++ /*line quern_gen.go:582:1*/
+			*state++
 		}
 		/*line handlers.go:30*/ if result0 > 4 {
 			/*line handlers.go:30*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
@@ -588,7 +587,7 @@ func quernRow3Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action 
 //line handlers.go:30
 			*action = result0
 		}
-	} /*line quern_gen.go:591:1*/
+	} /*line quern_gen.go:590:1*/
 }
 
 func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
@@ -618,45 +617,45 @@ func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message2
 	size5 := 32 * 3
 	var iFirst2 int
 	var result0 kernel.Action = 1
-	/*line handlers.go:42:10000*/ iFirst = 0
-	/*line handlers.go:43:10000*/ for ; 0 < 32 && 32 < 1099511627776 && 0 <= 64 && iFirst < size; iFirst += size2 {
-		/*line handlers.go:44:10000*/ at = iFirst
-		/*line handlers.go:45:10000*/ at2 = iFirst + size3
-		/*line handlers.go:46:10000*/ at3 = iFirst + size4
-		/*line handlers.go:47:10000*/ at4 = iFirst + size5
+	/*line handlers.go:42*/ iFirst = 0
+	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 64 && iFirst < size; iFirst += size2 {
+		at = iFirst
+		at2 = iFirst + size3
+		at3 = iFirst + size4
+		at4 = iFirst + size5
 		/*line handlers.go:48:10000*/ for threadZ := range 1 {
-			/*line handlers.go:49:10000*/ for threadY := range 1 {
-				/*line handlers.go:50*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			/*line handlers.go:49*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1Echo256(r, out, at, in, at2, at3, at4)
-			} /*line quern_gen.go:631:1*/
+			}
 		}
 	}
-	/*line handlers.go:55:10000*/ iFirst2 = max(iFirst, 0)
-	/*line handlers.go:56:10000*/ for ; iFirst2 < 64; iFirst2 += 32 {
+	iFirst2 = max(iFirst, 0)
+	for ; iFirst2 < 64; iFirst2 += 32 {
 		/*line handlers.go:57:10000*/ for threadZ := range 1 {
 			/*line handlers.go:58:10000*/ for threadY := range 1 {
-				/*line handlers.go:59:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line handlers.go:60:10000*/ quernRow2Echo256(r, iFirst2, out, in) /*line quern_gen.go:639:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Echo256(r, iFirst2, out, in)
 			}
 		}
 	}
 	/*line handlers.go:64:10000*/ for threadZ := range 1 {
 		/*line handlers.go:65:10000*/ for threadY := range 1 {
-			/*line handlers.go:66:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line handlers.go:67:10000*/ quernRow3Echo256(r, state, result0, action) /*line quern_gen.go:646:1*/
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow3Echo256(r, state, result0, action)
 		}
-	}
+	} /*line quern_gen.go:647:1*/
 }
 
 //go:noinline
 func quernRow1Echo256(r *host2.Run, out *Message256, at int, in *Message256, at2 int, at3 int, at4 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line handlers.go:43:10000*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
-		/*line handlers.go:43:10000*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
-		/*line handlers.go:43:10000*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-		/*line handlers.go:43:10000*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1 /*line quern_gen.go:658:1*/
-	}
+		/*line handlers.go:43*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
+		/*line handlers.go:43*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
+		/*line handlers.go:43*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
+		/*line handlers.go:43*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1
+	} /*line quern_gen.go:658:1*/
 }
 
 //go:noinline
@@ -668,34 +667,33 @@ func quernRow2Echo256(r *host2.Run, iFirst2 int, out *Message256, in *Message256
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line handlers.go:43:10000*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1 /*line quern_gen.go:671:1*/
+			/*line handlers.go:43*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-		/*line handlers.go:45:10000*/ return /*line quern_gen.go:673:1*/
+		return
 	}
-	/*line handlers.go:47:10000*/ for threadX := range 32 {
-		/*line handlers.go:48:10000*/ r.ThreadIdx.X = threadX
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 		/*line handlers.go:42:10000*/ if iFirst2+threadX < 64 {
-			/*line handlers.go:43:10000*/ out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1 /*line quern_gen.go:678:1*/
+			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	}
+	} /*line quern_gen.go:679:1*/
 }
 
 //go:noinline
 func quernRow3Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line handlers.go:45:10000*/ if threadX == 0 {
-//line handlers.go:46:10000
-			*state++ /*line quern_gen.go:689:1*/
+		/*line handlers.go:45*/ if threadX == 0 {
+			*state++
 		}
 		/*line handlers.go:41:10000*/ if result0 > 4 {
-			/*line handlers.go:41:10000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:692:1*/
+			/*line handlers.go:41*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
-		/*line handlers.go:43:10000*/ if threadX == 0 {
-//line handlers.go:41:10000
-			*action = result0 /*line quern_gen.go:696:1*/
+		if threadX == 0 {
+//line handlers.go:41
+			*action = result0
 		}
-	}
+	} /*line quern_gen.go:696:1*/
 }
 
 func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
@@ -727,63 +725,59 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line relay.go:61:20000*/ _ = row[threadX]
-			/*line relay.go:62:20000*/ t2 := &row[threadX]
-//line relay.go:63:20000
+			/*line relay.go:61*/ _ = row[threadX]
+			t2 := &row[threadX]
 			var result0 kernel.Action
 			/*line relay.go:64:20000*/ switch {
 //line relay.go:65:20000
 			default:
-				/*line relay.go:62:20000*/ if threadX != 0 {
-					/*line relay.go:63:20000*/ result0 = 1
+				/*line relay.go:62*/ if threadX != 0 {
+					result0 = 1
 //line relay.go:64:20000
 				} else {
 					/*line relay.go:65:20000*/ t1 := in.Kind
 					/*line relay.go:66:20000*/ if t1 == 0 {
 						/*line relay.go:67:20000*/ if state.Next.Mailbox == 0 {
-							/*line relay.go:68:20000*/ result0 = 0
-							/*line relay.go:69:20000*/ break /*line quern_gen.go:745:1*/
+							result0 = 0
+							break
 						}
 						/*line relay.go:70:20000*/ t22 := t2
-						/*line relay.go:70:20000*/ t3 := state.Next
-						/*line relay.go:70:20000*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
-						/*line relay.go:71:20000*/ if !result02 {
-							/*line relay.go:71:20000*/ result0 = 4
-							/*line relay.go:72:20000*/ break /*line quern_gen.go:752:1*/
+						/*line relay.go:70*/ t3 := state.Next
+						/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
+						if !result02 {
+							/*line relay.go:71*/ result0 = 4
+							break
 						}
-						/*line relay.go:73:20000*/ now := kernel.Clock()
-						/*line relay.go:74:20000*/ now2 := now
+						/*line relay.go:73*/ now := kernel.Clock()
+						now2 := now
 						/*line relay.go:74:20000*/ if state.Last != 0 {
-							/*line relay.go:75:20000*/ t7 := uint32(now2 - state.Last)
-							/*line relay.go:75:20000*/ result03 := tripBucket(t7)
-							/*line relay.go:75:20000*/ state.Trips[result03]++ /*line quern_gen.go:759:1*/
+							t7 := uint32(now2 - state.Last)
+							/*line relay.go:75*/ result03 := tripBucket(t7)
+							/*line relay.go:75*/ state.Trips[result03]++
 						}
-						/*line relay.go:77:20000*/ state.Last = now2
-						/*line relay.go:78:20000*/ state.Balls++
-						/*line relay.go:79:20000*/ result0 = 0
-						/*line relay.go:80:20000*/ break
-//line relay.go:80:20000
+						state.Last = now2
+						state.Balls++
+						result0 = 0
+						break
+//line relay.go:80
 					} else if t1 == 1 {
-						/*line relay.go:81:20000*/ t11 := in.Next
-						/*line relay.go:81:20000*/ state.Next = t11
-						/*line relay.go:81:20000*/ state.Last = 0
-//line relay.go:82:20000
+						t11 := in.Next
+						/*line relay.go:81*/ state.Next = t11
+						/*line relay.go:81*/ state.Last = 0
 					} else if t1 == 2 {
-						/*line relay.go:83:20000*/ state.Next = actor.Ref[Ball]{}
-//line relay.go:84:20000
+						state.Next = actor.Ref[Ball]{}
 					} else if t1 == 3 {
 //line relay.go:85:20000
 						*out = state.Balls
-//line relay.go:86:20000
+//line relay.go:86
 					} else if t1 == 4 {
 //line relay.go:87:20000
 						*out = uint64(state.Trips[in.Number%464])
 //line relay.go:88:20000
 					} else if t1 == 5 {
-						/*line relay.go:89:20000*/ now3 := kernel.Clock()
-//line relay.go:89:20000
+						/*line relay.go:89*/ now3 := kernel.Clock()
+//line relay.go:89
 						*out = uint64(now3)
-//line relay.go:90
 					} else if t1 == 6 {
 						now4 := kernel.GlobalTimer()
 //line relay.go:91
@@ -793,75 +787,71 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 				}
 			}
 			/*line relay.go:61:20000*/ result := result0
-			/*line relay.go:62:20000*/ if result > 4 {
-				/*line relay.go:61:20000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:797:1*/
+			/*line relay.go:62*/ if result > 4 {
+				/*line relay.go:61*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 			}
-			/*line relay.go:63:20000*/ if threadX == 0 {
-//line relay.go:61:20000
-				*action = result /*line quern_gen.go:801:1*/
+			if threadX == 0 {
+//line relay.go:61
+				*action = result
 			}
 		}
-		/*line relay.go:64:20000*/ return /*line quern_gen.go:804:1*/
+		/*line relay.go:64:20000*/ return
 	}
 	/*line relay.go:66:20000*/ for threadX := range 32 {
-		/*line relay.go:67:20000*/ r.ThreadIdx.X = threadX
-		/*line relay.go:61:20000*/ _ = contexts[threadX]
-		/*line relay.go:61:20000*/ t2 := &contexts[threadX]
-//line relay.go:62:20000
+		r.ThreadIdx.X = threadX
+		/*line relay.go:61*/ _ = contexts[threadX]
+		/*line relay.go:61*/ t2 := &contexts[threadX]
 		var result0 kernel.Action
-		/*line relay.go:63:20000*/ switch {
+		switch {
 //line relay.go:64:20000
 		default:
-			/*line relay.go:62:20000*/ if threadX != 0 {
-				/*line relay.go:63:20000*/ result0 = 1
+			/*line relay.go:62*/ if threadX != 0 {
+				result0 = 1
 //line relay.go:64:20000
 			} else {
 				/*line relay.go:65:20000*/ t1 := in.Kind
 				/*line relay.go:66:20000*/ if t1 == 0 {
 					/*line relay.go:67:20000*/ if state.Next.Mailbox == 0 {
-						/*line relay.go:68:20000*/ result0 = 0
-						/*line relay.go:69:20000*/ break /*line quern_gen.go:823:1*/
+						result0 = 0
+						break
 					}
 					/*line relay.go:70:20000*/ t22 := t2
-					/*line relay.go:70:20000*/ t3 := state.Next
-					/*line relay.go:70:20000*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
-					/*line relay.go:71:20000*/ if !result02 {
-						/*line relay.go:71:20000*/ result0 = 4
-						/*line relay.go:72:20000*/ break /*line quern_gen.go:830:1*/
+					/*line relay.go:70*/ t3 := state.Next
+					/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
+					if !result02 {
+						/*line relay.go:71*/ result0 = 4
+						break
 					}
-					/*line relay.go:73:20000*/ now := kernel.Clock()
-					/*line relay.go:74:20000*/ now2 := now
+					/*line relay.go:73*/ now := kernel.Clock()
+					now2 := now
 					/*line relay.go:74:20000*/ if state.Last != 0 {
-						/*line relay.go:75:20000*/ t7 := uint32(now2 - state.Last)
-						/*line relay.go:75:20000*/ result03 := tripBucket(t7)
-						/*line relay.go:75:20000*/ state.Trips[result03]++ /*line quern_gen.go:837:1*/
+						t7 := uint32(now2 - state.Last)
+						/*line relay.go:75*/ result03 := tripBucket(t7)
+						/*line relay.go:75*/ state.Trips[result03]++
 					}
-					/*line relay.go:77:20000*/ state.Last = now2
-					/*line relay.go:78:20000*/ state.Balls++
-					/*line relay.go:79:20000*/ result0 = 0
-					/*line relay.go:80:20000*/ break
-//line relay.go:80:20000
+					state.Last = now2
+					state.Balls++
+					result0 = 0
+					break
+//line relay.go:80
 				} else if t1 == 1 {
-					/*line relay.go:81:20000*/ t11 := in.Next
-					/*line relay.go:81:20000*/ state.Next = t11
-					/*line relay.go:81:20000*/ state.Last = 0
-//line relay.go:82:20000
+					t11 := in.Next
+					/*line relay.go:81*/ state.Next = t11
+					/*line relay.go:81*/ state.Last = 0
 				} else if t1 == 2 {
-					/*line relay.go:83:20000*/ state.Next = actor.Ref[Ball]{}
-//line relay.go:84:20000
+					state.Next = actor.Ref[Ball]{}
 				} else if t1 == 3 {
 //line relay.go:85:20000
 					*out = state.Balls
-//line relay.go:86:20000
+//line relay.go:86
 				} else if t1 == 4 {
 //line relay.go:87:20000
 					*out = uint64(state.Trips[in.Number%464])
 //line relay.go:88:20000
 				} else if t1 == 5 {
-					/*line relay.go:89:20000*/ now3 := kernel.Clock()
-//line relay.go:89:20000
+					/*line relay.go:89*/ now3 := kernel.Clock()
+//line relay.go:89
 					*out = uint64(now3)
-//line relay.go:90
 				} else if t1 == 6 {
 					now4 := kernel.GlobalTimer()
 //line relay.go:91
@@ -871,12 +861,14 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 			}
 		}
 		/*line relay.go:61:20000*/ result := result0
-		/*line relay.go:62:20000*/ if result > 4 {
-			/*line relay.go:61:20000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:875:1*/
+		/*line relay.go:62*/ if result > 4 {
+			/*line relay.go:61*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
-		/*line relay.go:63:20000*/ if threadX == 0 {
-//line relay.go:61:20000
-			*action = result /*line quern_gen.go:879:1*/
+		if threadX == 0 {
+//line relay.go:61
+			*action = result
 		}
-	}
+	} /*line quern_gen.go:871:1*/
 }
+
+//line relay.go:65:20000

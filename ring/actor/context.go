@@ -13,7 +13,7 @@ type Context struct {
 // Number returns the actor's number in its runtime, from 1.
 func (c *Context) Number() uint32 { return c.Mail.ID }
 
-// Sender returns the number of the actor that sent the message, 0 for the program.
+// Sender returns the lower 24 bits of the number of the sending actor, 0 for the program.
 func (c *Context) Sender() uint32 { return c.Mail.Words[c.Mail.At+mail.Urgency] >> mail.PriorityBits }
 
 // Priority returns the message's priority, from 0 to 255.

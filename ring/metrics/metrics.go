@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"net/http"
 
+	"quern.dev/internal/prometheus"
 	"quern.dev/ring"
 )
 
@@ -26,7 +27,7 @@ func Handler(runtimes ...*ring.Runtime) http.Handler {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Content-Type", prometheus.ContentType)
 		_, _ = w.Write(text.Bytes()) // fails only if the client has disconnected
 	})
 }

@@ -26,6 +26,15 @@ func (p *Memory) NewInbox(step int, size uintptr, owner uint32) (*Inbox, error) 
 	return &Inbox{Box: box, memory: p, ring: rings.Inbox{Step: 8 * uintptr(step), Size: size, Mask: uint64(box.Slots - 1)}}, nil
 }
 
+// HandOver gives the mailbox, which is empty and has no owner, to a host actor whose messages
+// have size bytes and take as many words in the ring as those before. b must not be used
+// after that.
+func (b *Inbox) HandOver(size uintptr, owner uint32) (*Inbox, error) {
+	next := &Inbox{Box: b.Box, memory: b.memory, head: b.head, ring: b.ring}
+	next.ring.Size = size
+	return next, b.memory.SetOwner(b.Box, owner)
+}
+
 // Collect copies each message to msg and passes it to accept, until accept returns false. It
 // returns the number of messages that were accepted and are now out of the ring.
 func (b *Inbox) Collect(msg unsafe.Pointer, accept func(h rings.Header) bool) (n int) {
@@ -52,6 +61,19 @@ func (b *Inbox) Waiting() (n int) {
 		}
 	})
 	return n
+}
+
+// SetDeadlines replaces the deadline of each message in the ring, a word of its header.
+func (b *Inbox) SetDeadlines(replace func(word uint32) uint32) {
+	b.visit(func([]uint64) {
+		for n := range uint64(b.Slots) {
+			t := uint64(b.head) + n
+			if !b.ring.Arrived(t) {
+				break
+			}
+			b.ring.SetDeadline(t, replace(b.ring.Header(t).Deadline))
+		}
+	})
 }
 
 // visit calls f with the host's region, in which it places the ring, unless the memory is

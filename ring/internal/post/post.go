@@ -328,7 +328,7 @@ func (p *Memory) newBox(b Box, owner uint32) (_ Box, err error) {
 	}
 	if err != nil {
 		if b.Bell != 0 {
-			p.ReleaseHostPart(b)
+			p.giveBack(&p.host, b.Bell, b.hostWords())
 		}
 		p.Release(at, b.deviceWords())
 		return Box{}, err
@@ -368,10 +368,6 @@ func (b Box) At() uint32 { return b.Number * mail.BoxWords }
 func (p *Memory) SetOwner(b Box, owner uint32) error {
 	return p.Write(b.At()+mail.BoxOwner, uint64(owner))
 }
-
-// ReleaseHostPart returns the words of a mailbox in the host's region. The mailbox must
-// not have an owner.
-func (p *Memory) ReleaseHostPart(b Box) { p.giveBack(&p.host, b.Bell, b.hostWords()) }
 
 // Waiting returns the number of unhandled messages in a mailbox. It returns 0 if the
 // host cannot access the device's region.

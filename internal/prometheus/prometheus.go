@@ -7,9 +7,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
-
-	"quern.dev/ring/internal/measure"
 )
+
+// ContentType is the media type of the format.
+const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // Writer writes samples. Flush returns the first error.
 type Writer struct{ w *bufio.Writer }
@@ -51,35 +52,9 @@ func (p *Writer) Sample(name string, value float64, labels ...Label) {
 		p.w.WriteByte('}')
 	}
 	p.w.WriteByte(' ')
-	p.w.WriteString(decimal(value))
+	p.w.WriteString(Decimal(value))
 	p.w.WriteByte('\n')
 }
 
-func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// The bounds of histograms are powers of two of nanoseconds: every power from 256 ns
-// to a millisecond, then every second one to 4.3 s.
-const (
-	firstBound = 8
-	fineBound  = 20
-	lastBound  = 32
-)
-
-// Histogram writes a histogram of nanoseconds, in seconds.
-func (p *Writer) Histogram(name string, h *measure.Histogram, labels ...Label) {
-	counts, n := h.Load()
-	with := func(bound string) []Label { return append(labels[:len(labels):len(labels)], Label{"le", bound}) }
-	below, next := uint64(0), 0
-	for power := firstBound; power <= lastBound; power++ {
-		if power > fineBound && power%2 != 0 {
-			continue
-		}
-		for ; next < measure.Buckets && measure.Above(next) <= 1<<power; next++ {
-			below += counts[next]
-		}
-		p.Sample(name+"_bucket", float64(below), with(decimal(float64(uint64(1)<<power)/1e9))...)
-	}
-	p.Sample(name+"_bucket", float64(n), with("+Inf")...)
-	p.Sample(name+"_sum", float64(h.Sum())/1e9, labels...)
-	p.Sample(name+"_count", float64(n), labels...)
-}
+// Decimal returns a number as the format has it.
+func Decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
