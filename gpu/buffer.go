@@ -128,15 +128,15 @@ func (b *Buffer[T]) check(d *Device) error {
 	}
 }
 
-// acquirePlain begins a use of the buffer for a launch on device d. It returns false if
-// the buffer is not open, or if its memory does not come directly from the driver; then
-// call [Buffer.check] and memory.acquireFor instead.
-func (b *Buffer[T]) acquirePlain(d *Device) bool {
-	if b == nil || b.mem == nil || b.mem.dev != d || b.err != nil || b.closed.Load() {
+// plain reports whether a launch on device d can use the buffer without further checks: it
+// is open, and its memory comes directly from the driver. Otherwise call [Buffer.check] and
+// memory.acquireFor.
+func (b *Buffer[T]) plain(d *Device) bool {
+	if b == nil || b.mem == nil || b.mem.dev != d || b.err != nil || b.closed.Load() || b.mem.lease.Closed() {
 		return false
 	}
 	_, plain := b.mem.storage.(deviceMemory)
-	return plain && b.mem.lease.Acquire()
+	return plain
 }
 
 // acquire begins a use of the buffer with device d when the streams are not known.

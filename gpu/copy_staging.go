@@ -186,6 +186,7 @@ func (c *slot) bytes(n int64) []byte { return unsafe.Slice((*byte)(c.at), n) }
 // src may be changed.
 func (s *Stream) copyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
 	o := s.trace(trace.CopyIn, n)
+	o.inspect(src, n)
 	return o.end(s.copyInTraced(o, dst, src, n))
 }
 
@@ -208,7 +209,9 @@ func (s *Stream) copyInTraced(o *operation, dst driver.Memory, src unsafe.Pointe
 func (s *Stream) copyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
 	o := s.trace(trace.CopyOut, n)
 	o.waits()
-	return o.end(s.copyOutTraced(o, dst, src, n))
+	err := s.copyOutTraced(o, dst, src, n)
+	o.inspect(dst, n)
+	return o.end(err)
 }
 
 func (s *Stream) copyOutTraced(o *operation, dst unsafe.Pointer, src driver.Memory, n int64) error {

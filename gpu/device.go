@@ -11,18 +11,21 @@ import (
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
+	"quern.dev/internal/trace"
 )
 
 // Device is an open device. It is safe for concurrent use. Each call of [Open] returns a
 // separate device. Its buffers, streams and events cannot be used with another device, even
 // for the same hardware.
 type Device struct {
-	backend Backend
-	id      string
-	passed  []string
-	drv     driver.Device
-	able    capabilities // of drv
-	async   bool         // of drv
+	backend     Backend
+	id          string
+	passed      []string
+	drv         driver.Device
+	able        capabilities // of drv
+	async       bool         // of drv
+	memoryTrack trace.Track  // in recordings
+
 	def     *Stream
 	output  *output
 	staging staging
@@ -37,6 +40,7 @@ type Device struct {
 
 	mu      sync.Mutex
 	streams []*Stream
+	asked   DeviceStats // of closed streams
 	events  map[*Event]struct{}
 	memory  map[*memory]struct{}
 	graphs  map[*GraphExec]struct{}
@@ -104,6 +108,8 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		return nil, errors.Join(err, driverError("close "+id, drv.Close()))
 	}
 	d.def = s
+	d.memoryTrack.Process, d.memoryTrack.Thread = id, "memory"
+	d.describe()
 	d.prepareTimer()
 	return d, nil
 }

@@ -141,6 +141,7 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 			}
 		}
 		e.explain(f.HasIndex, f.Reason)
+		e.explainDynamic(info)
 		return e
 	}
 	sites := info.Variants[variant].Sites
@@ -158,7 +159,24 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 	default:
 		e.explain(true, "")
 	}
+	e.explainDynamic(info)
 	return e
+}
+
+// explainDynamic says what to do if the failed index or bound is that of a slice of
+// kernel.Dynamic without elements.
+func (e *KernelError) explainDynamic(info *kernelInfo) {
+	if e.Kind != OutOfRange || e.Length != 0 {
+		return
+	}
+	for _, v := range info.Variants {
+		for i := range v.Sites {
+			if s := &v.Sites[i]; s.Text == compiled.DynamicSlice && s.Line == e.Line && info.sourceFile(s.File, "") == e.File {
+				e.Reason += "; kernel.Dynamic has as many elements as fit the bytes given to Grid.Shared"
+				return
+			}
+		}
+	}
 }
 
 // explain sets Reason from the kind, with the same words for all devices. For faults that

@@ -102,7 +102,7 @@ func TestProcessesShareMemory(t *testing.T) {
 	}
 	d, err := Open(Config{Require: CUDA})
 	if err != nil {
-		t.Skipf("needs a GPU: %v; quern doctor says what to do", err)
+		t.Skipf("needs a GPU: %v; go tool quern doctor says what to do", err)
 	}
 	s := d.DefaultStream()
 	b := upload(t, s, ramp(1000)...)

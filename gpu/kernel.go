@@ -24,8 +24,11 @@ import (
 // VariantVariable is the environment variable that names the first variant which launches may
 // use: "proven", "narrow" or "wide" instead of "coarse". It is for measuring the effect of
 // 128-bit accesses, bounds checks and 64-bit indices. Kernels without that variant use their
-// last one.
+// last one. Open returns an error for other values.
 const VariantVariable = "QUERN_VARIANT"
+
+// variantNames are the names of variants that VariantVariable can have.
+var variantNames = [maxVariants]string{"coarse", "proven", "narrow", "wide"}
 
 // maxVariants is the maximum number of variants per kernel.
 const maxVariants = 4
@@ -368,12 +371,16 @@ func (r *loadedKernel) variant(i int) (*variant, error) {
 	if err := info.supported(device); err != nil {
 		return nil, err
 	}
-	text, err := info.module(info.Variants[i].Name, 10*device.Major+device.Minor)
+	text, host, err := "", info.hostForm(), info.Code.Open()
+	if host == nil || r.dev.Backend() != CPU {
+		text, err = info.module(info.Variants[i].Name, 10*device.Major+device.Minor)
+	}
 	if err != nil {
 		return nil, err
 	}
 	f, err := r.dev.drv.Load(&driver.Kernel{
-		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.hostForm(), Placed: info.placed(), Prints: len(info.Formats) > 0,
+		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: host, Placed: info.placed(), Prints: len(info.Formats) > 0,
+		Label:       info.Package + "." + info.Name,
 		Cooperative: info.Cooperative, Cluster: info.Cluster,
 	})
 	if err != nil {

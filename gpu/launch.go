@@ -29,6 +29,7 @@ type Launch struct {
 	wide    bool          // limits cannot be evaluated for an argument
 	special bool          // an argument's memory does not come directly from the driver
 	placed  placement     // of the last launch
+	shape   *trace.Shape  // of the last launch that was recorded
 
 	// For the limits, when a launch is not placed as the last one was.
 	values []int64  // by parameter: the integer or the length; then the bytes of dynamic shared memory
@@ -46,7 +47,9 @@ type launchParam struct {
 
 	accepted unsafe.Pointer // the type of the last argument that Kernel.Launch was given
 
-	memory *memory // in use until End; nil for values
+	memory *memory // of a slice or texture; nil for values
+	held   bool    // the memory is in use until the launch ends
+	offset int64   // of a slice in the memory, bytes
 	value  int64   // the integer or the length
 	place  uint64  // the address of a slice
 
@@ -152,7 +155,7 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 // pass sets the current argument, a slice.
 func (l *Launch) pass(a *driver.Arg, b *Buffer[byte]) {
 	s := &l.params[l.next-1]
-	if !b.acquirePlain(l.stream.dev) {
+	if !b.plain(l.stream.dev) {
 		err := b.check(l.stream.dev)
 		if err == nil {
 			err = b.mem.acquireFor(l.stream, access(!s.readOnly))
@@ -164,14 +167,34 @@ func (l *Launch) pass(a *driver.Arg, b *Buffer[byte]) {
 			l.fail(err)
 			return
 		}
-		l.special = true
+		l.special, s.held = true, true
 	}
-	m := b.at()
-	a.Addr, a.Length = m.Addr, int64(b.length)
-	if m.Host != nil {
-		a.Data = m.Host
+	a.Length = int64(b.length)
+	s.memory, s.offset, s.value = b.mem, b.offset, a.Length
+}
+
+// hold begins the uses of the memory that pass has left, and sets the addresses of slices.
+// A driver's call evicts the buffers from the processor's caches. The loads in pass overlap;
+// atomic operations between them would make each wait for the one before.
+func (l *Launch) hold() error {
+	for i := range l.params {
+		s := &l.params[i]
+		m := s.memory
+		if m == nil || !s.slice {
+			continue
+		}
+		if !s.held && !m.lease.Acquire() {
+			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, m.closedError())
+		}
+		s.held = true
+		at := m.drv.Offset(s.offset)
+		a := &l.frame.Args[i]
+		a.Addr, s.place = at.Addr, at.Addr
+		if at.Host != nil {
+			a.Data = at.Host
+		}
 	}
-	s.memory, s.value, s.place = b.mem, a.Length, a.Addr
+	return nil
 }
 
 // describe returns the Go type of an argument for p.
@@ -208,6 +231,9 @@ func (l *Launch) submit() error {
 	if want := len(l.frame.Args); l.next != want {
 		return invalid("%s, want %d", count(l.next, "argument"), want)
 	}
+	if err := l.hold(); err != nil {
+		return err
+	}
 	c, err := l.stream.enter()
 	if err != nil {
 		return err
@@ -230,6 +256,9 @@ func (l *Launch) submit() error {
 	}
 	n := l.stream.began(l.kernel)
 	o := l.stream.traceLaunch(trace.Launch, l.kernel)
+	if o != nil {
+		o.Launches(l.traceShape(v))
+	}
 	return l.stream.launched(n, o.end(l.stream.drv.Launch(v.function, l.frame)))
 }
 

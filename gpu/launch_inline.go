@@ -47,6 +47,9 @@ func (l *Launch) inline() (driver.Inline, error) {
 	if want := len(l.frame.Args); l.next != want {
 		return nil, invalid("%s, want %d", count(l.next, "argument"), want)
 	}
+	if err := l.hold(); err != nil {
+		return nil, err
+	}
 	caller, ok := l.stream.drv.(driver.InlineLauncher)
 	if !ok {
 		return nil, fmt.Errorf("device %s does not run kernels in their caller: %w", l.stream.dev.id, errors.ErrUnsupported)
@@ -77,16 +80,23 @@ func (l *Launch) inline() (driver.Inline, error) {
 // drop ends the use of the buffers and the kernel.
 func (l *Launch) drop() {
 	for i := range l.params {
-		m := l.params[i].memory
-		if m == nil {
+		if m := l.params[i].memory; m != nil {
+			m.lease.Closed() // loads the lease; see hold
+		}
+	}
+	for i := range l.params {
+		s := &l.params[i]
+		m := s.memory
+		s.memory = nil
+		if !s.held {
 			continue
 		}
+		s.held = false
 		if l.special && m.view() != nil {
 			m.release()
 		} else {
 			m.leave()
 		}
-		l.params[i].memory = nil
 	}
 	if !l.stream.dev.async { // a GPU's arguments are not Go memory
 		l.frame.Release()

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"unsafe"
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/lease"
+	"quern.dev/internal/trace"
 )
 
 // memory is one allocation, shared by a buffer and its sub-buffers.
@@ -14,11 +16,18 @@ type memory struct {
 	lease   lease.Lease
 	dev     *Device
 	drv     driver.Memory // address for kernels; zero if size is 0 or kernels cannot access the memory
-	size    int64         // bytes
 	storage storage
+	size    int64       // bytes
 	site    *site       // of the allocation; if nil, see call
 	call    uintptr     // of the acquisition from a pool
+	traced  uint64      // number in the recording of the allocation, or 0
 	kept    atomic.Bool // temporary memory of a graph, which nobody closes; not a leak
+}
+
+// alignedMemory is memory whose first fields, which launches read, are in one cache line.
+type alignedMemory struct {
+	memory
+	_ [128 - unsafe.Sizeof(memory{})]byte
 }
 
 // storage is the kind of an allocation: one of deviceMemory, *block, *hostMemory,
@@ -101,7 +110,8 @@ func (d *Device) alloc(doing string, size int64) (*memory, error) {
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	m := &memory{dev: d, size: size, storage: deviceMemory{}}
+	m := &new(alignedMemory).memory
+	m.dev, m.size, m.storage = d, size, deviceMemory{}
 	if size > 0 {
 		drv, err := d.allocating(size, func() (driver.Memory, error) { return d.drv.Alloc(size) })
 		if err != nil {
@@ -115,6 +125,9 @@ func (d *Device) alloc(doing string, size int64) (*memory, error) {
 // adopt registers an allocation with the device, which closes it if the program does not.
 func (d *Device) adopt(doing string, m *memory) (*memory, error) {
 	m.site = here()
+	if r := trace.Active(); r != nil {
+		m.traced = d.traceAlloc(r, memoryLabel, m.size)
+	}
 	d.mu.Lock()
 	if d.memory != nil {
 		d.memory[m] = struct{}{}
@@ -222,6 +235,7 @@ func (m *memory) close() error {
 }
 
 func (m *memory) free() error {
+	m.dev.traceFree(m.traced, memoryLabel)
 	err := unlessLost(m.storage.free(m))
 	if err != nil {
 		err = driverError("close "+m.noun(), err)

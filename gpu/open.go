@@ -13,6 +13,7 @@ import (
 	"quern.dev/internal/driver/cpu"
 	"quern.dev/internal/driver/cuda"
 	"quern.dev/internal/driver/sim"
+	"quern.dev/internal/ptxvm"
 	"quern.dev/internal/trace"
 )
 
@@ -68,6 +69,9 @@ type SimOptions struct {
 
 	// NoChecks turns off all checks except those of the kernels, and uses all cores.
 	NoChecks bool
+
+	// Counting is for package profile: it counts what kernels execute.
+	Counting *ptxvm.Counting
 }
 
 // DeviceInfo describes a device, or gives the reason why a device cannot be used.
@@ -195,6 +199,9 @@ func (c Config) normalize() (Config, error) {
 			return c, fmt.Errorf("gpu: open: %w: %s=%s: %q is not a device number", ErrNoDevice, source, c.Device, number)
 		}
 		c.Device = fmt.Sprintf("%s:%d", name, n)
+	}
+	if v := os.Getenv(VariantVariable); v != "" && !slices.Contains(variantNames[:], v) {
+		return c, fmt.Errorf("gpu: open: %w", invalid("%s=%s names no variant; use coarse, proven, narrow or wide", VariantVariable, v))
 	}
 	if c.LaunchTimeout < 0 {
 		return c, fmt.Errorf("gpu: open: %w", invalid("Config.LaunchTimeout is negative: %v", c.LaunchTimeout))

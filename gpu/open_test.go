@@ -97,6 +97,20 @@ func TestOpenSaysWhyThereIsNoDevice(t *testing.T) {
 	}
 }
 
+func TestOpenRejectsAnUnknownVariant(t *testing.T) {
+	withCUDA(t, fakecuda.New(0))
+	t.Setenv(VariantVariable, "bogus")
+	d, err := Open(Config{Device: "cpu"})
+	if want := "gpu: open: QUERN_VARIANT=bogus names no variant; use coarse, proven, narrow or wide"; err == nil || err.Error() != want {
+		t.Errorf("opened %v, error %v, want %s", d, err, want)
+	}
+	t.Setenv(VariantVariable, "wide")
+	if d, err = Open(Config{Device: "cpu"}); err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Close()
+}
+
 func TestPassedOverSaysWhyTheCPUWasTaken(t *testing.T) {
 	old := fakecuda.New(1)
 	old.Version = 9000

@@ -9,6 +9,7 @@ import (
 	"quern.dev/gpu/internal/pool"
 	"quern.dev/internal/callsite"
 	"quern.dev/internal/driver"
+	"quern.dev/internal/trace"
 )
 
 // Pool is device memory for buffers with short lives. [Acquire] takes a buffer from the
@@ -177,6 +178,9 @@ func (p *Pool) make(s *Stream, size int64) (*block, error) {
 		return nil, err
 	}
 	b := &block{pool: p, mem: m}
+	if r := trace.Active(); r != nil {
+		b.traced = p.dev.traceAlloc(r, poolLabel, size)
+	}
 	b.uses.Init(&p.events)
 	return b, nil
 }
@@ -260,6 +264,8 @@ func (p *Pool) settle(blocks []*block) error {
 
 // drop frees a block in the order of its work.
 func (p *Pool) drop(b *block) error {
+	p.dev.traceFree(b.traced, poolLabel)
+	b.traced = 0
 	if !p.async {
 		return unlessLost(p.drv.Free(nil, b.mem))
 	}
@@ -282,6 +288,8 @@ type block struct {
 	item *pool.Item[*block]
 	mem  driver.Memory
 	uses order.Uses[*orderedStream]
+
+	traced uint64 // number in the recording of the allocation, or 0
 }
 
 func (b *block) noun() string { return "buffer" }

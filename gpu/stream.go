@@ -42,6 +42,7 @@ type Stream struct {
 	called   atomic.Int64          // number of functions that have returned
 	callers  goroutines.Set        // goroutines that run functions of the stream
 
+	asked  tally                         // see Device.Stats
 	track  trace.Track                   // in recordings
 	values atomic.Pointer[[]streamValue] // see SetValue
 }
@@ -251,6 +252,7 @@ func (s *Stream) Close() error {
 	if first {
 		s.dev.mu.Lock()
 		s.dev.streams = slices.DeleteFunc(s.dev.streams, func(o *Stream) bool { return o == s })
+		s.asked.addTo(&s.dev.asked)
 		s.dev.mu.Unlock()
 	}
 	if destroy {

@@ -230,5 +230,5 @@ func TextureArg[T kernel.Texel](l *Launch, x *Texture2D[T]) {
 	}
 	*(*kernel.Texture2D[T])(a.Value) = x.value
 	s := &l.params[l.next-1]
-	s.value, s.memory = math.MaxInt64, x.mem
+	s.value, s.memory, s.held = math.MaxInt64, x.mem, true
 }

@@ -1,10 +1,13 @@
 package gpu
 
 import (
+	"fmt"
+	"hash/maphash"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"quern.dev/internal/trace"
 )
@@ -31,8 +34,10 @@ const (
 
 var operations = sync.Pool{New: func() any { return new(operation) }}
 
-// trace begins an operation, if operations are recorded. Without a recording it is one load.
+// trace counts an operation, and begins to record it if operations are recorded.
 func (s *Stream) trace(kind trace.Kind, bytes int64) *operation {
+	s.asked.transfers.Add(1)
+	s.asked.bytes.Add(uint64(bytes))
 	if trace.Active() == nil {
 		return nil
 	}
@@ -47,8 +52,9 @@ func hostCopyKind(in bool) trace.Kind {
 	return trace.CopyOut
 }
 
-// traceLaunch begins a launch of k, or of the graph that k stands for.
+// traceLaunch is trace for a launch of k, or of the graph that k stands for.
 func (s *Stream) traceLaunch(kind trace.Kind, k *Kernel) *operation {
+	s.asked.launches.Add(1)
 	if trace.Active() == nil {
 		return nil
 	}
@@ -65,7 +71,10 @@ func (s *Stream) traceWait() *operation {
 	if !s.dev.async {
 		return nil
 	}
-	return s.trace(trace.Wait, 0)
+	if trace.Active() == nil {
+		return nil
+	}
+	return s.begin(trace.Wait, trace.LabelOf(trace.Wait), 0)
 }
 
 //go:noinline
@@ -73,6 +82,12 @@ func (s *Stream) begin(kind trace.Kind, label *trace.Label, bytes int64) *operat
 	r := trace.Active()
 	if r == nil { // the recording has just ended
 		return nil
+	}
+	weight := int32(1)
+	if s.dev.async {
+		if weight = r.Take(label); weight == 0 {
+			return nil
+		}
 	}
 	o := operations.Get().(*operation)
 	o.stream, o.clock, o.events = s, noClock, nil
@@ -86,6 +101,7 @@ func (s *Stream) begin(kind trace.Kind, label *trace.Label, bytes int64) *operat
 		o.clock = eventClock
 	}
 	o.Op = r.Begin(kind, label, &s.track, bytes)
+	o.StandsFor(weight)
 	if kind == trace.Wait {
 		o.Waits()
 	}
@@ -133,17 +149,26 @@ func (o *operation) end(err error) error {
 
 //go:noinline
 func (o *operation) finish(err error) {
+	unseen := err != nil
 	switch o.clock {
 	case hostClock:
+		end := trace.Now()
+		o.End(unseen)
 		if err == nil {
-			o.OnDevice(o.begin, trace.Now())
+			o.OnDevice(o.begin, end)
 		}
 	case eventClock:
-		o.events.ended(o, err != nil)
+		measured := o.events.ended(o, unseen)
+		o.End(!measured)
+		if measured {
+			o.events.await()
+		}
 	case cuptiClock:
 		o.unmark()
+		o.End(unseen)
+	default:
+		o.End(unseen)
 	}
-	o.End(err != nil)
 	o.Op, o.stream, o.events = trace.Op{}, nil, nil
 	operations.Put(o)
 }
@@ -163,6 +188,89 @@ func (k *Kernel) traceLabel() *trace.Label {
 	}
 	k.label.CompareAndSwap(nil, l)
 	return k.label.Load()
+}
+
+// traceShape returns what the launch uses, on the variant v.
+func (l *Launch) traceShape(v *variant) *trace.Shape {
+	f := l.frame
+	grid := f.Blocks()
+	s := trace.Shape{
+		Grid:      [3]int32{int32(grid.X), int32(grid.Y), int32(grid.Z)},
+		Block:     [3]int32{int32(f.Block.X), int32(f.Block.Y), int32(f.Block.Z)},
+		Registers: int32(v.props.Registers), Shared: int32(v.props.Shared + f.Shared),
+	}
+	for i := range l.params {
+		switch p := &l.params[i]; {
+		case !p.slice:
+		case p.readOnly:
+			s.Read += p.value * int64(p.size)
+		default:
+			s.Write += p.value * int64(p.size)
+		}
+	}
+	if l.shape == nil || *l.shape != s {
+		l.shape = new(trace.Shape)
+		*l.shape = s
+	}
+	return l.shape
+}
+
+// inspect tells a recording that wants to know it which memory of the host a copy reads or
+// has written.
+func (o *operation) inspect(p unsafe.Pointer, n int64) {
+	if o != nil && o.Inspects() {
+		o.HostMemory(uint64(uintptr(p)), sample(unsafe.Slice((*byte)(p), n)))
+	}
+}
+
+// sampled is the number of bytes of a copy that are part of its sample.
+const sampled = 1 << 14
+
+// sample returns a hash of parts of the data, which is not 0. Equal data have equal samples;
+// different data nearly always have different ones if they differ in many places.
+func sample(data []byte) uint64 {
+	const part = 64
+	step := max(part, len(data)/(sampled/part)&^(part-1))
+	h := maphash.Hash{}
+	h.SetSeed(sampleSeed)
+	for at := 0; at < len(data); at += step {
+		h.Write(data[at:min(at+part, len(data))])
+	}
+	h.Write(data[max(0, len(data)-part):])
+	return h.Sum64() | 1
+}
+
+var (
+	sampleSeed  = maphash.MakeSeed()
+	memoryLabel = &trace.Label{Name: "memory"}
+	poolLabel   = &trace.Label{Name: trace.PoolMemory}
+)
+
+// traceAlloc records an allocation of the device.
+func (d *Device) traceAlloc(r *trace.Recorder, label *trace.Label, size int64) uint64 {
+	if size == 0 {
+		return 0
+	}
+	return r.Allocated(&d.memoryTrack, label, size)
+}
+
+// traceFree records the end of an allocation that was recorded.
+func (d *Device) traceFree(number uint64, label *trace.Label) {
+	if r := trace.Active(); r != nil && number != 0 {
+		r.Freed(&d.memoryTrack, label, number)
+	}
+}
+
+// describe makes the device known to recordings.
+func (d *Device) describe() {
+	i := d.info()
+	t := trace.Device{
+		Process: d.id, Name: i.Name, Backend: string(d.backend), Multiprocessors: i.Limits.Multiprocessors, Memory: i.TotalMemory,
+	}
+	if i.Major > 0 {
+		t.Architecture = fmt.Sprintf("sm_%d%d", i.Major, i.Minor)
+	}
+	trace.AddDevice(t)
 }
 
 func init() {

@@ -100,10 +100,11 @@ func (t *timer) begin(o *operation) *timedWork {
 	return w
 }
 
-// ended records the end of an operation. w may be nil.
-func (w *timedWork) ended(o *operation, failed bool) {
+// ended records the end of an operation, and reports whether its time will be known. w may be
+// nil.
+func (w *timedWork) ended(o *operation, failed bool) bool {
 	if w == nil {
-		return
+		return false
 	}
 	t := w.timer
 	t.mu.Lock()
@@ -115,6 +116,18 @@ func (w *timedWork) ended(o *operation, failed bool) {
 		}
 	}
 	if failed || err != nil || t.closed {
+		t.drop(w)
+		return false
+	}
+	return true
+}
+
+// await makes Poll pass on the time of an operation that has ended.
+func (w *timedWork) await() {
+	t := w.timer
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
 		t.drop(w)
 		return
 	}

@@ -28,7 +28,7 @@ func Each(t *testing.T, f func(t *testing.T, dev *gpu.Device)) {
 		t.Run(info.ID, func(t *testing.T) {
 			t.Helper()
 			if info.Err != nil {
-				t.Skipf("%s is not usable: %v; run quern doctor for advice", info.ID, info.Err)
+				t.Skipf("%s is not usable: %v; run go tool quern doctor for advice", info.ID, info.Err)
 			}
 			f(t, Open(t, gpu.Config{Device: info.ID}))
 		})

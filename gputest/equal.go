@@ -68,7 +68,7 @@ func Equal[T any](t testing.TB, got, want []T, opts ...Option) bool {
 // comparison compares values of one type.
 type comparison struct {
 	options
-	leaves []leaf
+	values part
 	// poisoned is set if got and want were filled with poison beforehand.
 	poisoned bool
 }
@@ -81,7 +81,7 @@ func newComparison[T any](opts []Option) (*comparison, error) {
 		}
 	}
 	var err error
-	c.leaves, err = leaves(reflect.TypeFor[T]())
+	c.values, err = partOf(reflect.TypeFor[T]())
 	return c, err
 }
 
@@ -99,17 +99,17 @@ func compare[T any](c *comparison, got, want []T) string {
 	for i := range got {
 		g, w := unsafe.Pointer(&got[i]), unsafe.Pointer(&want[i])
 		same := true
-		for _, l := range c.leaves {
-			x, y := l.form.bits(unsafe.Add(g, l.offset)), l.form.bits(unsafe.Add(w, l.offset))
-			if c.same(l.form, x, y) {
-				continue
+		c.values.leaves(0, func(at uintptr, f form) {
+			x, y := f.bits(unsafe.Add(g, at)), f.bits(unsafe.Add(w, at))
+			if c.same(f, x, y) {
+				return
 			}
 			same = false
 			if listed < maxListed {
-				fmt.Fprintf(&b, "\n\t[%d]%s: got %s, want %s%s", i, l.path, c.text(l.form, x, ofDevice), c.text(l.form, y, ofHost), c.distance(l.form, x, y))
+				fmt.Fprintf(&b, "\n\t[%d]%s: got %s, want %s%s", i, c.values.path(at), c.text(f, x, ofDevice), c.text(f, y, ofHost), c.distance(f, x, y))
 			}
 			listed++
-		}
+		})
 		if !same {
 			different++
 		}

@@ -163,21 +163,40 @@ func TestEqualReportsDifferences(t *testing.T) {
 	}
 }
 
+// huge does not fit in memory.
+type huge struct {
+	Before [1 << 40]int32
+	Rows   [1 << 20][1 << 20]struct{ A, B uint8 }
+	Empty  [1 << 62]struct{}
+}
+
+func TestSizeOfTheTypeCostsNothing(t *testing.T) {
+	if message := messageOf(t, []huge{}, []huge{}); message != "" {
+		t.Errorf("compared: %s", message)
+	}
+	fill([]huge{}, ofDevice)
+	value := must(partOf(reflect.TypeFor[huge]()))
+	if got, want := value.path(4<<40+2*(3<<20+5)+1), ".Rows[3][5].B"; got != want {
+		t.Errorf("a part has the path %s, want %s", got, want)
+	}
+}
+
 func TestPoisonIsEqualToNothing(t *testing.T) {
 	device, host := make([]outer, 3), make([]outer, 3)
 	fill(device, ofDevice)
 	fill(host, ofHost)
-	for _, l := range must(leaves(reflect.TypeFor[outer]())) {
-		if l.form.kind.String() == "bool" {
-			continue
+	value := must(partOf(reflect.TypeFor[outer]()))
+	value.leaves(0, func(at uintptr, f form) {
+		if f.kind == reflect.Bool {
+			return
 		}
-		if d, h := ofDevice.bits(l.form), ofHost.bits(l.form); d == h || !ofDevice.is(l.form, d) || ofHost.is(l.form, d) {
-			t.Errorf("%s: the poison is %#x and %#x", l.path, d, h)
+		if d, h := ofDevice.bits(f), ofHost.bits(f); d == h || !ofDevice.is(f, d) || ofHost.is(f, d) {
+			t.Errorf("%s: the poison is %#x and %#x", value.path(at), d, h)
 		}
-		if f := l.form; f.isFloat() && !math.IsNaN(f.float(ofDevice.bits(f))) {
-			t.Errorf("%s: the poison is no NaN", l.path)
+		if f.isFloat() && !math.IsNaN(f.float(ofDevice.bits(f))) {
+			t.Errorf("%s: the poison is no NaN", value.path(at))
 		}
-	}
+	})
 	if message := messageOf(t, device, host, NaNEqual); !strings.Contains(message, "[2].Rows[1].A: got -23131, want 23130") {
 		t.Errorf("compared: %s", message)
 	}

@@ -9,11 +9,16 @@ import (
 	"quern.dev/kernel"
 )
 
-// leaf is a number or bool within a value.
-type leaf struct {
-	path   string // in the value: ".Rows[2].X"
-	offset uintptr
-	form   form
+// part is a value or a part of one, as far as it can be compared. The numbers and bools in
+// it are its leaves. Elements of an array share one description, so its size depends on the
+// type's source, not on the lengths of its arrays.
+type part struct {
+	name   string  // of a field: ".X"
+	offset uintptr // of a field
+	size   uintptr
+	form   form   // of a leaf
+	fields []part // of a struct or a complex number
+	elem   *part  // of an array
 }
 
 // form is the type of a leaf.
@@ -37,45 +42,85 @@ func (f form) isFloat() bool {
 	return f.half != noHalf || f.kind == reflect.Float32 || f.kind == reflect.Float64
 }
 
-// leaves returns the leaves of a type. It returns an error that names the first
-// part that cannot be compared.
-func leaves(t reflect.Type) ([]leaf, error) { return appendLeaves(nil, t, "", 0) }
-
-func appendLeaves(list []leaf, t reflect.Type, path string, at uintptr) ([]leaf, error) {
-	add := func(kind reflect.Kind, h half, size uintptr) ([]leaf, error) {
-		return append(list, leaf{path, at, form{kind, h, size}}), nil
+// partOf describes the values of a type. It returns an error that names the first part
+// that cannot be compared.
+func partOf(t reflect.Type) (part, error) {
+	leaf := func(kind reflect.Kind, h half) (part, error) {
+		return part{size: t.Size(), form: form{kind, h, t.Size()}}, nil
 	}
 	switch {
 	case t == reflect.TypeFor[kernel.Float16]():
-		return add(reflect.Uint16, float16, 2)
+		return leaf(reflect.Uint16, float16)
 	case t == reflect.TypeFor[kernel.BFloat16]():
-		return add(reflect.Uint16, bfloat16, 2)
+		return leaf(reflect.Uint16, bfloat16)
 	}
-	var err error
+	p := part{size: t.Size()}
 	switch kind := t.Kind(); {
 	case kind == reflect.Complex64 || kind == reflect.Complex128:
-		part := form{reflect.Float32, noHalf, 4}
+		number := form{reflect.Float32, noHalf, 4}
 		if kind == reflect.Complex128 {
-			part = form{reflect.Float64, noHalf, 8}
+			number = form{reflect.Float64, noHalf, 8}
 		}
-		return append(list, leaf{path + ".real", at, part}, leaf{path + ".imag", at + part.size, part}), nil
+		p.fields = []part{
+			{name: ".real", size: number.size, form: number},
+			{name: ".imag", offset: number.size, size: number.size, form: number},
+		}
+		return p, nil
 	case kind == reflect.Array:
-		for i := 0; i < t.Len() && err == nil; i++ {
-			list, err = appendLeaves(list, t.Elem(), fmt.Sprintf("%s[%d]", path, i), at+uintptr(i)*t.Elem().Size())
+		if t.Len() == 0 {
+			return p, nil
 		}
-		return list, err
+		elem, err := partOf(t.Elem())
+		p.elem = &elem
+		return p, err
 	case kind == reflect.Struct:
-		for i := 0; i < t.NumField() && err == nil; i++ {
-			if f := t.Field(i); f.Name != "_" {
-				list, err = appendLeaves(list, f.Type, path+"."+f.Name, at+f.Offset)
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if f.Name == "_" {
+				continue
 			}
+			field, err := partOf(f.Type)
+			if err != nil {
+				return p, err
+			}
+			field.name, field.offset = "."+f.Name, f.Offset
+			p.fields = append(p.fields, field)
 		}
-		return list, err
+		return p, nil
 	case kind == reflect.Uintptr || kind < reflect.Bool || kind > reflect.Float64:
-		return nil, fmt.Errorf("values of type %v cannot be compared", t)
+		return p, fmt.Errorf("values of type %v cannot be compared", t)
 	default:
-		return add(kind, noHalf, t.Size())
+		return leaf(kind, noHalf)
 	}
+}
+
+// leaves calls do with the offset and the form of each leaf of a value at an offset.
+func (p *part) leaves(at uintptr, do func(at uintptr, f form)) {
+	switch {
+	case p.form.size > 0:
+		do(at, p.form)
+	case p.elem == nil:
+		for i := range p.fields {
+			p.fields[i].leaves(at+p.fields[i].offset, do)
+		}
+	case p.elem.size > 0:
+		for end := at + p.size; at < end; at += p.elem.size {
+			p.elem.leaves(at, do)
+		}
+	}
+}
+
+// path returns the path to the leaf at an offset: ".Rows[2].X".
+func (p *part) path(at uintptr) string {
+	if p.elem != nil {
+		return fmt.Sprintf("[%d]%s", at/p.elem.size, p.elem.path(at%p.elem.size))
+	}
+	for i := range p.fields {
+		if f := &p.fields[i]; f.offset <= at && at < f.offset+f.size {
+			return f.name + f.path(at-f.offset)
+		}
+	}
+	return ""
 }
 
 // bits returns the bits of the leaf at an address.

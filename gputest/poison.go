@@ -42,14 +42,12 @@ func (p poison) is(f form, bits uint64) bool {
 // fill fills all numbers of the values with poison. It does nothing if the type
 // has other parts.
 func fill[T any](values []T, p poison) {
-	list, err := leaves(reflect.TypeFor[T]())
+	part, err := partOf(reflect.TypeFor[T]())
 	if err != nil {
 		return
 	}
 	for i := range values {
 		at := unsafe.Pointer(&values[i])
-		for _, l := range list {
-			l.form.put(unsafe.Add(at, l.offset), p.bits(l.form))
-		}
+		part.leaves(0, func(offset uintptr, f form) { f.put(unsafe.Add(at, offset), p.bits(f)) })
 	}
 }

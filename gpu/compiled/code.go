@@ -48,9 +48,9 @@ func (e *CodeError) Error() string {
 	return in + e.Reason + "; run go generate, or go tool quern gen"
 }
 
-// open reads the directory of the archive and compares it with its sum, once.
-func (c *Code) open() error {
-	if c.Modules != nil {
+// Open reads the directory of the archive and compares it with its sum, once.
+func (c *Code) Open() error {
+	if c == nil || c.Modules != nil {
 		return nil
 	}
 	c.once.Do(func() {
@@ -76,7 +76,7 @@ func (c *Code) open() error {
 
 // Describe returns the description of the kernel that d declares.
 func (c *Code) Describe(d *Declaration) (Kernel, error) {
-	if err := c.open(); err != nil {
+	if err := c.Open(); err != nil {
 		return Kernel{}, err
 	}
 	info, found, err := c.opened.Info(d.Name)
@@ -110,7 +110,7 @@ func (c *Code) Module(kernel, variant string, older bool, shown string) (string,
 	if c == nil {
 		return "", nil // the kernel runs on the CPU only
 	}
-	if err := c.open(); err != nil {
+	if err := c.Open(); err != nil {
 		return "", err
 	}
 	text, found, err := c.text(kernel, variant, older)

@@ -103,8 +103,11 @@ type Site struct {
 	Kind      SiteKind
 	File      string // with the import path of its package if that is not the kernel's
 	Line, Col int
-	Text      string // the reason, for a panic
+	Text      string // the reason, for a panic; DynamicSlice, for an index or bound of such a slice
 }
+
+// DynamicSlice is the text of sites in slices that kernel.Dynamic returns.
+const DynamicSlice = "kernel.Dynamic"
 
 // SiteKind is the kind of a check.
 type SiteKind uint8

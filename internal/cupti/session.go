@@ -198,6 +198,25 @@ func (s *Session) start() error {
 	return nil
 }
 
+// Pause stops recording activities that have not begun. Start's kinds are enabled again by
+// Resume.
+func (s *Session) Pause() error {
+	var errs []error
+	for _, kind := range s.kinds {
+		errs = append(errs, s.api.call(disable, kind))
+	}
+	return errors.Join(errs...)
+}
+
+// Resume continues recording after Pause.
+func (s *Session) Resume() error {
+	var errs []error
+	for _, kind := range s.kinds {
+		errs = append(errs, s.api.call(enable, kind))
+	}
+	return errors.Join(errs...)
+}
+
 // end disables what was enabled.
 func (s *Session) end() error {
 	var errs []error

@@ -38,7 +38,7 @@ func openDevice(t *testing.T, backend gpu.Backend) *gpu.Device {
 	t.Helper()
 	d, err := gpu.Open(gpu.Config{Require: backend})
 	if err != nil {
-		t.Skipf("needs a device: %v; quern doctor says what to do", err)
+		t.Skipf("needs a device: %v; go tool quern doctor says what to do", err)
 	}
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {

@@ -22,13 +22,15 @@ type Chrome struct {
 	numbers   map[string]int // by process and thread
 	flowed    map[uint64]bool
 	places    map[Stack]string
+	live      map[uint64]int64 // bytes by allocation
+	memory    map[string]int64 // bytes by process
 }
 
 // NewChrome begins an array.
 func NewChrome(w io.Writer) *Chrome {
 	c := &Chrome{
 		w: bufio.NewWriterSize(w, 1<<16), processes: map[string]int{}, threads: map[*Track]int{}, numbers: map[string]int{},
-		flowed: map[uint64]bool{}, places: map[Stack]string{},
+		flowed: map[uint64]bool{}, places: map[Stack]string{}, live: map[uint64]int64{}, memory: map[string]int64{},
 	}
 	c.put([]byte("["))
 	return c
@@ -135,6 +137,10 @@ const mostRemembered = 1 << 16
 
 // Write writes an event.
 func (c *Chrome) Write(e *Event) {
+	if e.Kind == Alloc || e.Kind == Free {
+		c.count(e)
+		return
+	}
 	process, thread := c.where(e.Track)
 	name := e.Label.Name
 	if !e.OnDevice && e.Kind <= Graph {
@@ -173,11 +179,35 @@ func (c *Chrome) Write(e *Event) {
 	if e.Section != nil {
 		c.text("section", e.Section.Name)
 	}
+	if e.Weight > 1 {
+		c.number("stands for", int64(e.Weight))
+	}
 	c.close()
 	c.end()
 	if e.Kind <= Fill && e.Op > 0 {
 		c.flow(e, process, thread)
 	}
+}
+
+// count writes the memory in use after an allocation or its end.
+func (c *Chrome) count(e *Event) {
+	switch bytes, known := c.live[e.Op]; {
+	case e.Kind == Alloc && len(c.live) < mostRemembered:
+		c.live[e.Op] = e.Bytes
+		c.memory[e.Track.Process] += e.Bytes
+	case e.Kind == Free && known:
+		delete(c.live, e.Op)
+		c.memory[e.Track.Process] -= bytes
+	default:
+		return
+	}
+	process, thread := c.where(e.Track)
+	c.begin("C", "memory", process, thread)
+	c.time("ts", e.Start)
+	c.open("args")
+	c.number("bytes", c.memory[e.Track.Process])
+	c.close()
+	c.end()
 }
 
 // flow writes the end of an arrow between what the host and what the device did.

@@ -8,5 +8,5 @@
 // gpu records; and the host's clock, on devices that work in the caller.
 //
 // A goroutine passes events to the sinks a few times per second: files ([Environment]) and
-// memory ([Memory]). Everything is bounded. What did not fit is counted.
+// memory ([Memory]). Of very many operations of a GPU a sample is recorded ([Recorder.Take]). Everything is bounded. What did not fit is counted.
 package trace

@@ -14,16 +14,18 @@ import (
 const (
 	TraceVariable   = "QUERN_TRACE"
 	ProfileVariable = "QUERN_PPROF"
+	RecordVariable  = "QUERN_RECORD"    // for the quern command
+	AllVariable     = "QUERN_TRACE_ALL" // if it is not empty, every operation is recorded
 )
 
 // Environment starts a recording into the files that the environment names, once per
 // process. Messages go to standard error.
 var Environment = sync.OnceFunc(func() {
-	StartFiles(os.Getenv(TraceVariable), os.Getenv(ProfileVariable), os.Stderr)
+	StartFiles(os.Getenv(TraceVariable), os.Getenv(ProfileVariable), os.Getenv(RecordVariable), os.Stderr)
 })
 
 // StartFiles starts a recording into files; "" is none. stop ends it.
-func StartFiles(trace, profile string, messages io.Writer) (stop func()) {
+func StartFiles(trace, profile, record string, messages io.Writer) (stop func()) {
 	var stops []func() error
 	if trace != "" {
 		if f, err := newTraceFile(trace, traceFileSize, messages); err != nil {
@@ -39,8 +41,18 @@ func StartFiles(trace, profile string, messages io.Writer) (stop func()) {
 			stops = append(stops, Start(f))
 		}
 	}
+	if record != "" {
+		if f, err := newRecordFile(record, recordFileSize, messages); err != nil {
+			fmt.Fprintf(messages, "quern: %s: %v; nothing is recorded\n", RecordVariable, err)
+		} else {
+			stops = append(stops, Start(f))
+		}
+	}
 	if len(stops) > 0 {
 		stops = append(stops, Start(&notes{messages: messages}))
+		if r := Active(); r != nil && os.Getenv(AllVariable) != "" {
+			r.RecordAll()
+		}
 	}
 	return func() {
 		for _, stop := range stops {

@@ -87,6 +87,23 @@ func (m *Memory) WriteTrace(w io.Writer) error {
 	return c.Close()
 }
 
+// WriteRecord writes the events for package internal/report.
+func (m *Memory) WriteRecord(w io.Writer) error {
+	c := NewEncoder(w)
+	events := m.All()
+	for i := range events {
+		c.Event(&events[i])
+	}
+	m.mu.Lock()
+	note, lost, removed := m.note, m.lost, m.removed
+	m.mu.Unlock()
+	if note != "" {
+		c.Note(note)
+	}
+	c.Lost(lost+removed, 0)
+	return c.Flush()
+}
+
 // WriteProfile writes the profile of all events, also of those that were removed.
 func (m *Memory) WriteProfile(w io.Writer) error {
 	m.mu.Lock()

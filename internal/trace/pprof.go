@@ -45,16 +45,16 @@ func (p *Profile) Add(e *Event) bool {
 	var s sample
 	switch {
 	case e.OnDevice && e.Kind <= Fill:
-		s[0] = e.Duration
+		s[0] = e.Duration * int64(e.Weight)
 	case e.OnDevice:
 		return false
 	case e.Kind <= Graph:
-		s[2] = 1
+		s[2] = int64(e.Weight)
 	case e.Kind <= CopyPeer:
-		s[1] = e.Bytes
+		s[1] = e.Bytes * int64(e.Weight)
 	}
 	if e.Waits {
-		s[3] = e.Duration
+		s[3] = e.Duration * int64(e.Weight)
 	}
 	if s == (sample{}) {
 		return false

@@ -13,6 +13,7 @@ import (
 const (
 	opRoom    = 1 << 16 // operations that device records are related to
 	eventRoom = 1 << 16 // events between two rounds
+	eventWake = 1 << 12 // events that begin a round: no more than the processor's cache holds
 	marksRoom = 1 << 16 // driver calls with a known operation
 	lateRoom  = 1 << 14 // device records that wait for their mark
 	mostOpen  = 1 << 12 // sections that wait for their work
@@ -42,14 +43,19 @@ type Poller interface {
 	Poll(all bool)
 }
 
-var active atomic.Pointer[Recorder]
+var (
+	active atomic.Pointer[Recorder]
+	ids    atomic.Uint64 // of operations and allocations of all recorders
+)
 
 // Active returns the recorder, or nil if nothing is being recorded.
 func Active() *Recorder { return active.Load() }
 
 // Recorder records operations. It is safe for concurrent use.
 type Recorder struct {
-	ids atomic.Uint64
+	inspects atomic.Bool
+	recent   [hostSlots]atomic.Pointer[hostTrack]
+	sampler  sampler
 
 	cuda    sync.Once // starts the session
 	session atomic.Pointer[cupti.Session]
@@ -60,7 +66,7 @@ type Recorder struct {
 	events   []Event
 	lost     uint64
 	sections []*OpenSection // that have ended and wait for their device work
-	hosts    map[uintptr]*Track
+	hosts    map[uintptr]*hostTrack
 
 	wake chan struct{}
 	done chan struct{}
@@ -87,17 +93,20 @@ func Start(sink Sink) (stop func() error) {
 	if r == nil {
 		r = &Recorder{
 			ops: make([]begun, opRoom), events: make([]Event, 0, eventRoom), spare: make([]Event, 0, eventRoom),
-			hosts: map[uintptr]*Track{}, threads: map[uint32]*Track{}, foreign: map[[2]uint32]*Track{}, kernels: map[string]*Label{},
+			hosts: map[uintptr]*hostTrack{}, threads: map[uint32]*Track{}, foreign: map[[2]uint32]*Track{}, kernels: map[string]*Label{},
 			calls: make([]call, marksRoom),
 			wake:  make(chan struct{}, 1), done: make(chan struct{}), quit: make(chan struct{}),
 		}
 		r.sinks = []Sink{sink}
+		r.inspect()
+		r.sampler.looked = Now()
 		active.Store(r)
 		go r.run()
 	} else {
 		r.round.Lock()
 		r.pass(false)
 		r.sinks = append(slices.Clone(r.sinks), sink)
+		r.inspect()
 		r.round.Unlock()
 	}
 	return sync.OnceValue(func() error { return r.stop(sink) })
@@ -113,6 +122,7 @@ func (r *Recorder) stop(sink Sink) error {
 		r.pass(false)
 		sink.Round(r.summary(true, true))
 		r.sinks = slices.DeleteFunc(slices.Clone(r.sinks), func(s Sink) bool { return s == sink })
+		r.inspect()
 		r.round.Unlock()
 		return nil
 	}
@@ -138,6 +148,11 @@ func (r *Recorder) stop(sink Sink) error {
 	return err
 }
 
+// inspect notes whether a sink inspects copies. The caller holds r.round, or is alone.
+func (r *Recorder) inspect() {
+	r.inspects.Store(slices.ContainsFunc(r.sinks, func(s Sink) bool { _, ok := s.(Inspector); return ok }))
+}
+
 // run passes events to the sinks until the recorder ends.
 func (r *Recorder) run() {
 	defer close(r.done)
@@ -151,6 +166,7 @@ func (r *Recorder) run() {
 		case <-r.wake:
 		}
 		r.flush(false)
+		r.adapt()
 	}
 }
 
@@ -251,11 +267,16 @@ func (r *Recorder) put(e Event) {
 		return
 	}
 	r.events = append(r.events, e)
-	if len(r.events) == cap(r.events)/2 {
-		select {
-		case r.wake <- struct{}{}:
-		default:
-		}
+	if len(r.events)%eventWake == 0 {
+		r.hurry()
+	}
+}
+
+// hurry begins a round early.
+func (r *Recorder) hurry() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
 	}
 }
 

@@ -19,8 +19,8 @@ func SetLibrary(open func() (cupti.Library, error)) (restore func()) {
 // fromCUPTI begins the message of a recording with CUPTI.
 const fromCUPTI = "times are from CUPTI"
 
-// UseCUDA starts CUPTI when work of an NVIDIA GPU is recorded for the first time. It reports
-// whether CUPTI measures the work; if not, the caller does.
+// UseCUDA starts CUPTI when it is called for the first time. It reports whether CUPTI measures
+// the work of NVIDIA GPUs; if not, the caller does.
 func (r *Recorder) UseCUDA() bool {
 	r.cuda.Do(func() {
 		note := ""
@@ -37,7 +37,7 @@ func (r *Recorder) UseCUDA() bool {
 		}
 		r.note.Store(&note)
 	})
-	return r.session.Load() != nil
+	return r.session.Load() != nil && !r.sampler.active.Load()
 }
 
 // call relates a call of the driver to an operation.
@@ -167,7 +167,7 @@ func (r *Recorder) record(c *cupti.Record, offset int64, retry bool) {
 	if r.device(op, start, end, c) {
 		return
 	}
-	r.put(Event{Kind: kindOf(c), OnDevice: true, Label: r.labelOf(c), Track: r.other(c), Start: start, Duration: end - start,
+	r.put(Event{Kind: kindOf(c), OnDevice: true, Weight: 1, Label: r.labelOf(c), Track: r.other(c), Start: start, Duration: end - start,
 		Bytes: int64(c.Bytes), Grid: c.Grid, Block: c.Block})
 }
 

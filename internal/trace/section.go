@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 )
@@ -9,6 +10,7 @@ import (
 type OpenSection struct {
 	recorder *Recorder
 	label    *Label
+	ctx      context.Context
 	parent   *OpenSection
 	track    *Track
 	op       Op
@@ -17,6 +19,18 @@ type OpenSection struct {
 	first, last int64 // guarded by recorder.mu
 	worked      bool
 }
+
+// Context returns the context that the section was begun with, or nil.
+func (s *OpenSection) Context() context.Context { return s.ctx }
+
+// Parent returns the section around s, or nil.
+func (s *OpenSection) Parent() *OpenSection { return s.parent }
+
+// Name returns the name of the section.
+func (s *OpenSection) Name() string { return s.label.Name }
+
+// Begin returns when the section began, in nanoseconds since Epoch.
+func (s *OpenSection) Begin() int64 { return s.op.start }
 
 // name returns the label of the section; s may be nil.
 func (s *OpenSection) name() *Label {
@@ -44,9 +58,10 @@ func (s *OpenSection) include(start, end int64) {
 }
 
 // BeginSection begins a section: later operations of the stream belong to it.
-func (r *Recorder) BeginSection(track *Track, label *Label) *OpenSection {
-	s := &OpenSection{recorder: r, label: label, track: track}
+func (r *Recorder) BeginSection(ctx context.Context, track *Track, label *Label) *OpenSection {
+	s := &OpenSection{recorder: r, label: label, ctx: ctx, track: track}
 	s.op = r.begin(Section, label, track, 0, here())
+	s.op.own = s
 	s.parent = track.section.Load()
 	track.section.Store(s)
 	return s
@@ -74,7 +89,7 @@ func (r *Recorder) settle(final bool) {
 		}
 		if s.worked {
 			r.put(Event{Kind: Section, OnDevice: true, Label: s.label, Track: s.track, Start: s.first, Duration: s.last - s.first,
-				Stack: s.op.stack, Op: s.op.id, Section: s.parent.name()})
+				Stack: s.op.stack, Op: s.op.id, Section: s.parent.name(), In: s, Weight: 1})
 		}
 		return true
 	})

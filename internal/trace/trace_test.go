@@ -127,7 +127,7 @@ func parseProfile(t *testing.T, b []byte) (p *profile.Profile, sums map[string]i
 func TestTheProfileIsReadByPprof(t *testing.T) {
 	m := record(t, 1, func(r *Recorder) { // the profile has more than the trace
 		work(r, 10)
-		s := r.BeginSection(stream, &Label{Name: "load"})
+		s := r.BeginSection(t.Context(), stream, &Label{Name: "load"})
 		o := r.Begin(CopyIn, LabelOf(CopyIn), stream, 4096)
 		o.End(false)
 		o.OnDevice(0, 500)
@@ -166,14 +166,14 @@ func TestTheProfileIsReadByPprof(t *testing.T) {
 
 func TestASectionCoversItsWorkOnTheDevice(t *testing.T) {
 	m := record(t, 100, func(r *Recorder) {
-		outer := r.BeginSection(stream, &Label{Name: "outer"})
-		inner := r.BeginSection(stream, &Label{Name: "inner"})
+		outer := r.BeginSection(t.Context(), stream, &Label{Name: "outer"})
+		inner := r.BeginSection(t.Context(), stream, &Label{Name: "inner"})
 		a := r.Begin(Launch, saxpy, stream, 0)
 		a.End(false)
 		inner.End()
 		b := r.Begin(Launch, saxpy, stream, 0)
 		b.End(false)
-		last := r.BeginSection(stream, &Label{Name: "last"})
+		last := r.BeginSection(t.Context(), stream, &Label{Name: "last"})
 		c := r.Begin(Launch, saxpy, stream, 0)
 		c.End(false)
 		last.End()
@@ -307,7 +307,7 @@ func TestFilesAreCompleteWhileTheProgramRuns(t *testing.T) {
 	dir := t.TempDir()
 	name, profileName := filepath.Join(dir, "out.json"), filepath.Join(dir, "gpu.pb.gz")
 	var messages bytes.Buffer
-	stop := StartFiles(name, profileName, &messages)
+	stop := StartFiles(name, profileName, "", &messages)
 	count := func() (kernels int, ns int64) {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -369,7 +369,7 @@ func TestALargeTraceKeepsItsEnd(t *testing.T) {
 
 func TestAFileThatCannotBeWrittenIsReported(t *testing.T) {
 	var messages bytes.Buffer
-	stop := StartFiles(filepath.Join(t.TempDir(), "missing", "out.json"), "/dev/null/x", &messages)
+	stop := StartFiles(filepath.Join(t.TempDir(), "missing", "out.json"), "/dev/null/x", "/dev/null/y", &messages)
 	defer stop()
 	for _, want := range []string{"QUERN_TRACE", "no trace is written", "QUERN_PPROF", "no profile is written"} {
 		if !strings.Contains(messages.String(), want) {
