@@ -1,0 +1,8 @@
+package terminal
+
+import "syscall"
+
+const (
+	getAttributes = syscall.TCGETS
+	setAttributes = syscall.TCSETS
+)
