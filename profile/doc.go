@@ -13,7 +13,12 @@
 // trace of more than 256 MiB continues in a new file; out.1.json is the part before it, and
 // older parts are removed.
 //
+// quern profile runs a program and writes a page about it; see docs/profiling.md. With more than
+// 3000 operations per second, a sample of them is recorded, unless QUERN_TRACE_ALL is set.
+//
 // # Programs
+//
+// Package quern.dev/profile/otel passes recordings to OpenTelemetry.
 //
 // [Start] records from within a program, [Handler] on request over HTTP, and [Section] names
 // parts of a program:
@@ -36,6 +41,13 @@
 // [Benchmark] measures a kernel by nvbench's method, [Measure] the limits of a device to
 // compare it with, and [Compare] tests whether two measurements differ. [Occupancy] and
 // [OccupancyFor] list and plot how many threads are resident for each block size.
+//
+// # Devices
+//
+// [MeasureCard] measures bandwidths, rates and latencies of a device. From the cards of a GPU
+// and of the CPU, [Advise] predicts on which of them a workload is faster, and from which size.
+// [Count] says what its kernels do, by running them in the simulator; [Analyze] finds out what
+// limits a kernel and tries what would help; [Validate] compares its results on two devices.
 //
 // # Sources
 //

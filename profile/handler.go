@@ -16,8 +16,8 @@ const mostSeconds = 600
 //
 //	mux.Handle("/debug/gpu/", profile.Handler())
 //
-// A path that ends with "profile" returns a profile for go tool pprof, and one that ends with
-// "trace" JSON for Perfetto. The parameter seconds is the length of the recording; 5 without
+// A path that ends with "profile" returns a profile for go tool pprof, one that ends with "trace"
+// JSON for Perfetto, and one that ends with "report" a page with all that was found. The parameter seconds is the length of the recording; 5 without
 // it, at most 600. Any other path returns a page with links.
 //
 //	go tool pprof http://localhost:6060/debug/gpu/profile?seconds=10
@@ -35,6 +35,9 @@ func serve(w http.ResponseWriter, q *http.Request) {
 	case "trace":
 		kind, name = "application/json", "gpu.json"
 		write = func(r *Recording, b *bytes.Buffer) error { return r.WriteTrace(b) }
+	case "report":
+		kind = "text/html; charset=utf-8"
+		write = func(r *Recording, b *bytes.Buffer) error { return r.WriteReport(b) }
 	default:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, page)
@@ -70,7 +73,9 @@ func serve(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(name))
+	if name != "" {
+		w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(name))
+	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Write(b.Bytes()) // the client has gone if this fails
 }
@@ -79,6 +84,7 @@ const page = `<!DOCTYPE html>
 <html lang="en"><title>GPU</title>
 <h1>GPU</h1>
 <ul>
+<li><a href="report?seconds=5">report?seconds=5</a>: timeline, kernels, lines, copies and memory, as a page
 <li><a href="profile?seconds=5">profile?seconds=5</a>: time by call stack, for <code>go tool pprof</code>
 <li><a href="trace?seconds=5">trace?seconds=5</a>: timeline, for <a href="https://ui.perfetto.dev">Perfetto</a>
 </ul>

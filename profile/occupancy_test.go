@@ -22,7 +22,7 @@ func TestOccupancyIsThatOfTheDevice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(table.Rows) != 32 || table.Kernel != k.Name() {
+			if rows := len(table.Rows); rows != 32 && rows != 1 || table.Kernel != k.Name() {
 				t.Errorf("%s: %d rows", table.Kernel, len(table.Rows))
 			}
 			for _, r := range table.Rows {
@@ -48,8 +48,8 @@ func TestOccupancyForAnArchitectureIsThatOfItsDriver(t *testing.T) {
 			check(t, err)
 			calculated, err := profile.OccupancyFor(measured.Architecture, measured.Resources)
 			check(t, err)
-			for i, r := range measured.Rows {
-				if c := calculated.Rows[i]; c != r {
+			for _, r := range measured.Rows {
+				if c := calculated.Rows[r.Block/32-1]; c != r {
 					t.Errorf("%s: calculated %+v, the driver says %+v", k.Name(), c, r)
 				}
 				compared++

@@ -163,7 +163,7 @@ func TestBadUseReturnsErrors(t *testing.T) {
 		}
 	}
 	var r *profile.Recording
-	for _, err := range []error{r.Stop(), r.WriteTrace(io.Discard), new(profile.Recording).WriteProfile(io.Discard)} {
+	for _, err := range []error{r.Stop(), r.WriteTrace(io.Discard), new(profile.Recording).WriteProfile(io.Discard), r.WriteReport(io.Discard)} {
 		if err == nil || !strings.Contains(err.Error(), "not made by Start") {
 			t.Errorf("%v", err)
 		}
@@ -219,6 +219,9 @@ func TestTheHandlerRecordsOnRequest(t *testing.T) {
 		t.Errorf("sums %v", sums)
 	}
 	if code, b := get("/debug/gpu/trace?seconds=0.1"); code != http.StatusOK || !json.Valid(b) || len(b) < 1000 {
+		t.Errorf("status %d: %.100s", code, b)
+	}
+	if code, b := get("/debug/gpu/report?seconds=0.1"); code != http.StatusOK || !bytes.Contains(b, []byte("<!DOCTYPE html>")) || !bytes.Contains(b, []byte("quern.dev/algo")) {
 		t.Errorf("status %d: %.100s", code, b)
 	}
 	if code, b := get("/debug/gpu/"); code != http.StatusOK || !bytes.Contains(b, []byte("profile?seconds=5")) {

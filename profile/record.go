@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"time"
 
+	"quern.dev/internal/report"
 	"quern.dev/internal/trace"
 )
 
@@ -16,6 +18,11 @@ type Config struct {
 	// Events is the number of events that are kept for the trace; the latest are. Zero means
 	// DefaultEvents. The profile contains all events.
 	Events int
+
+	// All records every operation of a GPU. Without it, a sample is recorded while there are
+	// more than 3000 operations per second, which slows the program down less. It has an effect
+	// until all recordings have ended.
+	All bool
 }
 
 // Limits of the number of events of a recording. An event takes about 200 bytes.
@@ -41,7 +48,11 @@ func Start(c Config) (*Recording, error) {
 		return nil, fmt.Errorf("profile: start: Config.Events is %d; want 1 to %d", c.Events, MaxEvents)
 	}
 	m := trace.NewMemory(c.Events)
-	return &Recording{memory: m, begin: time.Now(), stop: trace.Start(m)}, nil
+	r := &Recording{memory: m, begin: time.Now(), stop: trace.Start(m)}
+	if a := trace.Active(); c.All && a != nil {
+		a.RecordAll()
+	}
+	return r, nil
 }
 
 var errNotStarted = errors.New("recording was not made by Start")
@@ -77,6 +88,32 @@ func (r *Recording) WriteTrace(w io.Writer) error {
 	trace.Flush()
 	if err := r.memory.WriteTrace(w); err != nil {
 		return fmt.Errorf("profile: write trace: %w", err)
+	}
+	return nil
+}
+
+// WriteReport writes the page that quern profile writes, about the latest events: one HTML file
+// without references to others. It has no times of the CPU and no sources of kernels. The
+// recording may be active.
+func (r *Recording) WriteReport(w io.Writer) error {
+	if err := r.check("write report"); err != nil {
+		return err
+	}
+	if w == nil {
+		return errors.New("profile: write report: the writer is nil")
+	}
+	trace.Flush()
+	var b bytes.Buffer
+	err := r.memory.WriteRecord(&b)
+	if err == nil {
+		var in report.Input
+		if in.Recording, err = report.Read(&b); err == nil {
+			in.Sources, in.Created = report.NewSources(in.Recording), time.Now()
+			err = report.Analyze(in).WriteHTML(w)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("profile: write report: %w", err)
 	}
 	return nil
 }
@@ -132,6 +169,8 @@ const (
 	NamedSection Kind = "section"     // see [Section]
 	Actor        Kind = "actor"       // of package ring
 	Moment       Kind = "mark"        // without duration
+	Allocation   Kind = "alloc"       // of device memory; Op is its number
+	Release      Kind = "free"        // of device memory; Op is the number of the allocation
 )
 
 // Event is something that a device or the host did.
@@ -146,6 +185,7 @@ type Event struct {
 	Bytes    int64  // copied or filled
 	Op       uint64 // equal for what the host asked for and what the device did; 0 if unknown
 	Section  string // the innermost section, or ""
+	Weight   int    // operations that it stands for: 1, or more if a sample was measured
 
 	stack trace.Stack
 }
@@ -164,7 +204,7 @@ func (r *Recording) Events() iter.Seq[Event] {
 		for _, e := range r.memory.All() {
 			public := Event{
 				Kind: Kind(e.Kind.String()), Name: e.Label.Name, OnDevice: e.OnDevice, Process: e.Track.Process, Track: e.Track.Thread,
-				Start: trace.Epoch.Add(time.Duration(e.Start)), Duration: time.Duration(e.Duration), Bytes: e.Bytes, Op: e.Op, stack: e.Stack,
+				Start: trace.Epoch.Add(time.Duration(e.Start)), Duration: time.Duration(e.Duration), Bytes: e.Bytes, Op: e.Op, Weight: int(max(1, e.Weight)), stack: e.Stack,
 			}
 			if e.Section != nil {
 				public.Section = e.Section.Name

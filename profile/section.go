@@ -35,7 +35,7 @@ func Section(ctx context.Context, s *gpu.Stream, name string) OpenSection {
 		if track == nil {
 			track = new(trace.Track)
 		}
-		o.section = r.BeginSection(track, sectionLabel(name))
+		o.section = r.BeginSection(ctx, track, sectionLabel(name))
 	}
 	if rtrace.IsEnabled() {
 		if ctx == nil {

@@ -5,10 +5,12 @@ package kernels
 import (
 	_ "embed"
 
+	"math"
 	"quern.dev/gpu"
 	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
+	"sync/atomic"
 )
 
 //go:embed quern_gen.zip
@@ -17,24 +19,158 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/profile/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "2b1b82f04e913453eca6af75bd3a9ab19e080ebb7f04798296314b74c5ebae6a",
+	Sum:     "8654d3d23e856ead0f83b57b28d62bfb126757ea4053e46e53914abd9d1c32d0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 type (
-	quern_gen_is_stale__run_go_generate__spin      func(t kernel.Thread, ticks int64)
-	quern_gen_is_stale__run_go_generate__fma32     func(t kernel.Thread, steps int, a float32, out []float32)
-	quern_gen_is_stale__run_go_generate__fma64     func(t kernel.Thread, steps int, a float64, out []float64)
-	quern_gen_is_stale__run_go_generate__clockRate func(t kernel.Thread, nanoseconds int64, at []int64)
+	quern_gen_is_stale__run_go_generate__strided       func(t kernel.Thread, count int, stride int, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__gather        func(t kernel.Thread, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__reread        func(t kernel.Thread, rounds int, x []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__rereadChunks  func(t kernel.Thread, passes int, x []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__conflicts     func(t kernel.Thread, rounds int, stride int, out []int32)
+	quern_gen_is_stale__run_go_generate__addAtomically func(t kernel.Thread, rounds int, out []uint32)
+	quern_gen_is_stale__run_go_generate__spin          func(t kernel.Thread, ticks int64)
+	quern_gen_is_stale__run_go_generate__fma32         func(t kernel.Thread, steps int, a float32, out []float32)
+	quern_gen_is_stale__run_go_generate__fma64         func(t kernel.Thread, steps int, a float64, out []float64)
+	quern_gen_is_stale__run_go_generate__clockRate     func(t kernel.Thread, nanoseconds int64, at []int64)
+	quern_gen_is_stale__run_go_generate__empty         func(t kernel.Thread)
+	quern_gen_is_stale__run_go_generate__touch         func(t kernel.Thread, out []uint8)
+	quern_gen_is_stale__run_go_generate__integers      func(t kernel.Thread, steps int, a uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__roots         func(t kernel.Thread, steps int, a float32, out []float32)
+	quern_gen_is_stale__run_go_generate__functions     func(t kernel.Thread, steps int, a float32, out []float32)
+	quern_gen_is_stale__run_go_generate__barriers      func(t kernel.Thread, steps int, out []int32)
+	quern_gen_is_stale__run_go_generate__chase         func(t kernel.Thread, steps int, next []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__streamCopy    func(t kernel.Thread, a []float64, c []float64)
+	quern_gen_is_stale__run_go_generate__streamMul     func(t kernel.Thread, b []float64, c []float64)
+	quern_gen_is_stale__run_go_generate__streamAdd     func(t kernel.Thread, a []float64, b []float64, c []float64)
+	quern_gen_is_stale__run_go_generate__streamTriad   func(t kernel.Thread, a []float64, b []float64, c []float64)
+	quern_gen_is_stale__run_go_generate__streamDot     func(t kernel.Thread, a []float64, b []float64, sums []float64)
 )
 
 var (
-	quern_spin      quern_gen_is_stale__run_go_generate__spin      = spin
-	quern_fma32     quern_gen_is_stale__run_go_generate__fma32     = fma32
-	quern_fma64     quern_gen_is_stale__run_go_generate__fma64     = fma64
-	quern_clockRate quern_gen_is_stale__run_go_generate__clockRate = clockRate
+	quern_strided       quern_gen_is_stale__run_go_generate__strided       = strided
+	quern_gather        quern_gen_is_stale__run_go_generate__gather        = gather
+	quern_reread        quern_gen_is_stale__run_go_generate__reread        = reread
+	quern_rereadChunks  quern_gen_is_stale__run_go_generate__rereadChunks  = rereadChunks
+	quern_conflicts     quern_gen_is_stale__run_go_generate__conflicts     = conflicts
+	quern_addAtomically quern_gen_is_stale__run_go_generate__addAtomically = addAtomically
+	quern_spin          quern_gen_is_stale__run_go_generate__spin          = spin
+	quern_fma32         quern_gen_is_stale__run_go_generate__fma32         = fma32
+	quern_fma64         quern_gen_is_stale__run_go_generate__fma64         = fma64
+	quern_clockRate     quern_gen_is_stale__run_go_generate__clockRate     = clockRate
+	quern_empty         quern_gen_is_stale__run_go_generate__empty         = empty
+	quern_touch         quern_gen_is_stale__run_go_generate__touch         = touch
+	quern_integers      quern_gen_is_stale__run_go_generate__integers      = integers
+	quern_roots         quern_gen_is_stale__run_go_generate__roots         = roots
+	quern_functions     quern_gen_is_stale__run_go_generate__functions     = functions
+	quern_barriers      quern_gen_is_stale__run_go_generate__barriers      = barriers
+	quern_chase         quern_gen_is_stale__run_go_generate__chase         = chase
+	quern_streamCopy    quern_gen_is_stale__run_go_generate__streamCopy    = streamCopy
+	quern_streamMul     quern_gen_is_stale__run_go_generate__streamMul     = streamMul
+	quern_streamAdd     quern_gen_is_stale__run_go_generate__streamAdd     = streamAdd
+	quern_streamTriad   quern_gen_is_stale__run_go_generate__streamTriad   = streamTriad
+	quern_streamDot     quern_gen_is_stale__run_go_generate__streamDot     = streamDot
 )
+
+var quernStrided = &gpu.Kernel{Declared: compiled.Declaration{Name: "strided", Code: &quernPTX, Host: quernHostStrided, Plain: quernPlainStrided}}
+
+// LaunchStrided runs strided on the grid g.
+//
+// strided copies every stride-th element. count is the number of elements that it copies.
+func LaunchStrided(s *gpu.Stream, g gpu.Grid, count, stride int, x, y *gpu.Buffer[float32]) error {
+	l, err := quernStrided.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, count)
+	gpu.Arg(l, stride)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernGather = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather", Code: &quernPTX, Host: quernHostGather, Plain: quernPlainGather}}
+
+// LaunchGather runs gather on the grid g.
+//
+// gather reads elements in random order. The length of x is a power of two.
+func LaunchGather(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[float32]) error {
+	l, err := quernGather.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernReread = &gpu.Kernel{Declared: compiled.Declaration{Name: "reread", Code: &quernPTX, Host: quernHostReread, Plain: quernPlainReread}}
+
+// LaunchReread runs reread on the grid g.
+//
+// reread reads elements of x, in each round one per thread. A block reads another part each
+// time, so that a part that exceeds the cache of the multiprocessor is not in it. The length of
+// x is a power of two.
+func LaunchReread(s *gpu.Stream, g gpu.Grid, rounds int, x, out *gpu.Buffer[float32]) error {
+	l, err := quernReread.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernRereadChunks = &gpu.Kernel{Declared: compiled.Declaration{Name: "rereadChunks", Code: &quernPTX, Host: quernHostRereadChunks, Plain: quernPlainRereadChunks}}
+
+// LaunchRereadChunks runs rereadChunks on the grid g.
+//
+// rereadChunks reads x several times; each thread reads its own part of it, which suits CPUs.
+func LaunchRereadChunks(s *gpu.Stream, g gpu.Grid, passes int, x, out *gpu.Buffer[float32]) error {
+	l, err := quernRereadChunks.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, passes)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernConflicts = &gpu.Kernel{Declared: compiled.Declaration{Name: "conflicts", Code: &quernPTX, Host: quernHostConflicts, Plain: quernPlainConflicts}}
+
+// LaunchConflicts runs conflicts on the grid g.
+//
+// conflicts reads shared memory. With a stride of 1 the lanes of a warp read 32 banks, with
+// a stride of 32 one bank.
+func LaunchConflicts(s *gpu.Stream, g gpu.Grid, rounds, stride int, out *gpu.Buffer[int32]) error {
+	l, err := quernConflicts.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.Arg(l, stride)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernAddAtomically = &gpu.Kernel{Declared: compiled.Declaration{Name: "addAtomically", Code: &quernPTX, Host: quernHostAddAtomically, Plain: quernPlainAddAtomically}}
+
+// LaunchAddAtomically runs addAtomically on the grid g.
+//
+// addAtomically adds to addresses that are spread over the length of out, a power of two.
+func LaunchAddAtomically(s *gpu.Stream, g gpu.Grid, rounds int, out *gpu.Buffer[uint32]) error {
+	l, err := quernAddAtomically.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
 
 var quernSpin = &gpu.Kernel{Declared: compiled.Declaration{Name: "spin", Code: &quernPTX, Host: quernHostSpin, Plain: quernPlainSpin}}
 
@@ -99,6 +235,556 @@ func LaunchClockRate(s *gpu.Stream, g gpu.Grid, nanoseconds int64, at *gpu.Buffe
 	return l.End()
 }
 
+var quernEmpty = &gpu.Kernel{Declared: compiled.Declaration{Name: "empty", Code: &quernPTX, Host: quernHostEmpty, Plain: quernPlainEmpty}}
+
+// LaunchEmpty runs empty on the grid g.
+//
+// empty does nothing.
+func LaunchEmpty(s *gpu.Stream, g gpu.Grid) error {
+	l, err := quernEmpty.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	return l.End()
+}
+
+var quernTouch = &gpu.Kernel{Declared: compiled.Declaration{Name: "touch", Code: &quernPTX, Host: quernHostTouch, Plain: quernPlainTouch}}
+
+// LaunchTouch runs touch on the grid g.
+//
+// touch writes one element per thread of an array that stays in the cache: the cost of a
+// thread.
+func LaunchTouch(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint8]) error {
+	l, err := quernTouch.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernIntegers = &gpu.Kernel{Declared: compiled.Declaration{Name: "integers", Code: &quernPTX, Host: quernHostIntegers, Plain: quernPlainIntegers}}
+
+// LaunchIntegers runs integers on the grid g.
+//
+// integers computes steps of integer multiplications, shifts and exclusive ors.
+func LaunchIntegers(s *gpu.Stream, g gpu.Grid, steps int, a uint32, out *gpu.Buffer[uint32]) error {
+	l, err := quernIntegers.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, steps)
+	gpu.Arg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernRoots = &gpu.Kernel{Declared: compiled.Declaration{Name: "roots", Code: &quernPTX, Host: quernHostRoots, Plain: quernPlainRoots}}
+
+// LaunchRoots runs roots on the grid g.
+//
+// roots computes steps of square roots and divisions.
+func LaunchRoots(s *gpu.Stream, g gpu.Grid, steps int, a float32, out *gpu.Buffer[float32]) error {
+	l, err := quernRoots.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, steps)
+	gpu.Arg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernFunctions = &gpu.Kernel{Declared: compiled.Declaration{Name: "functions", Code: &quernPTX, Host: quernHostFunctions, Plain: quernPlainFunctions}}
+
+// LaunchFunctions runs functions on the grid g.
+//
+// functions computes steps of exponentials and logarithms.
+func LaunchFunctions(s *gpu.Stream, g gpu.Grid, steps int, a float32, out *gpu.Buffer[float32]) error {
+	l, err := quernFunctions.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, steps)
+	gpu.Arg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernBarriers = &gpu.Kernel{Declared: compiled.Declaration{Name: "barriers", Code: &quernPTX, Host: quernHostBarriers, Plain: quernPlainBarriers}}
+
+// LaunchBarriers runs barriers on the grid g.
+//
+// barriers waits for the block.
+func LaunchBarriers(s *gpu.Stream, g gpu.Grid, steps int, out *gpu.Buffer[int32]) error {
+	l, err := quernBarriers.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, steps)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernChase = &gpu.Kernel{Declared: compiled.Declaration{Name: "chase", Code: &quernPTX, Host: quernHostChase, Plain: quernPlainChase}}
+
+// LaunchChase runs chase on the grid g.
+//
+// chase follows a chain of indices with one thread: the latency of memory.
+func LaunchChase(s *gpu.Stream, g gpu.Grid, steps int, next, out *gpu.Buffer[int32]) error {
+	l, err := quernChase.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, steps)
+	gpu.SliceArg(l, next)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernStreamCopy = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamCopy", Code: &quernPTX, Host: quernHostStreamCopy, Plain: quernPlainStreamCopy}}
+
+// LaunchStreamCopy runs streamCopy on the grid g.
+//
+// streamCopy computes c = a.
+func LaunchStreamCopy(s *gpu.Stream, g gpu.Grid, a, c *gpu.Buffer[float64]) error {
+	l, err := quernStreamCopy.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernStreamMul = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamMul", Code: &quernPTX, Host: quernHostStreamMul, Plain: quernPlainStreamMul}}
+
+// LaunchStreamMul runs streamMul on the grid g.
+//
+// streamMul computes b = scalar*c.
+func LaunchStreamMul(s *gpu.Stream, g gpu.Grid, b, c *gpu.Buffer[float64]) error {
+	l, err := quernStreamMul.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernStreamAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamAdd", Code: &quernPTX, Host: quernHostStreamAdd, Plain: quernPlainStreamAdd}}
+
+// LaunchStreamAdd runs streamAdd on the grid g.
+//
+// streamAdd computes c = a + b.
+func LaunchStreamAdd(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float64]) error {
+	l, err := quernStreamAdd.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernStreamTriad = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamTriad", Code: &quernPTX, Host: quernHostStreamTriad, Plain: quernPlainStreamTriad}}
+
+// LaunchStreamTriad runs streamTriad on the grid g.
+//
+// streamTriad computes a = b + scalar*c.
+func LaunchStreamTriad(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float64]) error {
+	l, err := quernStreamTriad.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernStreamDot = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamDot", Code: &quernPTX, Host: quernHostStreamDot, Plain: quernPlainStreamDot}}
+
+// LaunchStreamDot runs streamDot on the grid g.
+//
+// streamDot adds a[i]*b[i]: one sum per block.
+func LaunchStreamDot(s *gpu.Stream, g gpu.Grid, a, b, sums *gpu.Buffer[float64]) error {
+	l, err := quernStreamDot.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, sums)
+	return l.End()
+}
+
+func quernPlainStrided(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_strided(t, v0, v1, v2, v3) })
+}
+
+func quernHostStrided(r *host.Run) {
+	count := host.Value[int](r, 0)
+	stride := host.Value[int](r, 1)
+	x := host.Slice[float32](r, 2)
+	y := host.Slice[float32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Strided(r, base, count, y, stride, x, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Strided(r *host.Run, base int, count int, y []float32, stride int, x []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 && count >= -1<<61 && count <= 1<<61 {
+		count2 := min(count-base, width)
+		if count2 <= 0 {
+			return
+		}
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			/*line access.go:12*/ y[i*stride] = x[i*stride]
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line access.go:11*/ if i < count {
+			y[i*stride] = x[i*stride]
+		}
+	} /*line quern_gen.go:468:1*/
+}
+
+func quernPlainGather(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_gather(t, v0, v1) })
+}
+
+func quernHostGather(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	y := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Gather(r, base, y, x, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Gather(r *host.Run, base int, y []float32, x []float32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(y)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(y)-base {
+			row := y[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line access.go:21*/ h := uint64(i) * 11400714819323198485
+				h = (h ^ h>>32) * 15485907386658061715
+				row[threadX] = x[h>>20&uint64(len(x)-1)]
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line access.go:20*/ if i < len(y) {
+			h := uint64(i) * 11400714819323198485
+			h = (h ^ h>>32) * 15485907386658061715
+			y[i] = x[h>>20&uint64(len(x)-1)]
+		}
+	} /*line quern_gen.go:521:1*/
+}
+
+func quernPlainReread(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_reread(t, v0, v1, v2) })
+}
+
+func quernHostReread(r *host.Run) {
+	rounds := host.Value[int](r, 0)
+	x := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	t2 := gridX*dimX + 33*dimX
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Reread(r, rounds, x, base, t2, out, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Reread(r *host.Run, rounds int, x []float32, base int, t2 int, out []float32, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		t1 := base + threadX
+//line access.go:33
+		var sum float32
+		/*line access.go:35*/ for round := 0; round < rounds; round++ {
+			if r.Halted() {
+				/*line access.go:35*/ r.Halt()
+			}
+			/*line access.go:36*/ sum += x[(t1+round*t2)&(len(x)-1)]
+		}
+		if sum == 0.5 {
+			out[0] = sum
+		}
+	} /*line quern_gen.go:566:1*/
+}
+
+func quernPlainRereadChunks(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_rereadChunks(t, v0, v1, v2) })
+}
+
+func quernHostRereadChunks(r *host.Run) {
+	passes := host.Value[int](r, 0)
+	x := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	size := gridX * dimX
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1RereadChunks(r, x, size, base, passes, out, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RereadChunks(r *host.Run, x []float32, size int, base int, passes int, out []float32, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		/*line access.go:47*/ chunk := host.Div(len(x), size)
+		t1 := (base + threadX) * chunk
+		t2 := (base + threadX + 1) * chunk
+		/*line access.go:48*/ part := x[t1:t2]
+		var sum float32
+		for i := 0; i < passes; i++ {
+			if r.Halted() {
+				/*line access.go:50*/ r.Halt()
+			}
+			/*line access.go:51*/ for i2 := 0; i2+3 < len(part); i2 += 4 {
+				sum += part[i2] + part[i2+1] + part[i2+2] + part[i2+3]
+			}
+		}
+		if sum == 0.5 {
+			out[0] = sum
+		}
+	} /*line quern_gen.go:615:1*/
+}
+
+func quernPlainConflicts(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_conflicts(t, v0, v1, v2) })
+}
+
+func quernHostConflicts(r *host.Run) {
+	rounds := host.Value[int](r, 0)
+	stride := host.Value[int](r, 1)
+	out := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var iFirst int
+	size := 1024 - dimX*3 - dimX
+	size2 := dimX * 4
+	var at int
+	var at2 int
+	size3 := dimX * 1
+	var at3 int
+	size4 := dimX * 2
+	var at4 int
+	size5 := dimX * 3
+	tile := host.Shared[[1024]int32](r, 0)
+	var iFirst2 int
+	t2 := int32(rounds)
+	for r.Next() {
+		/*line access.go:72*/ iFirst = 0
+		for ; 0 < dimX && dimX < 1099511627776 && 0 <= 1024 && iFirst < size; iFirst += size2 {
+			at = iFirst
+			at2 = iFirst + size3
+			at3 = iFirst + size4
+			at4 = iFirst + size5
+			count := dimX
+			same := at >= 0 && count <= 1024-at && at2 >= 0 && count <= 1024-at2 && at3 >= 0 && count <= 1024-at3 && at4 >= 0 && count <= 1024-at4
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Conflicts(r, tile, at, at2, at3, at4, dimX, count, same)
+				}
+			}
+		}
+		iFirst2 = max(iFirst, 0)
+		for ; iFirst2 < 1024; iFirst2 += dimX {
+			count2 := min(1024-iFirst2, dimX)
+			same2 := iFirst2 >= 0 && count2 <= 1024-iFirst2
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Conflicts(r, iFirst2, tile, dimX, count2, same2)
+				}
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Conflicts(r, t2, tile, stride, out, dimX)
+			}
+		}
+	} /*line quern_gen.go:676:1*/
+}
+
+//go:noinline
+func quernRow1Conflicts(r *host.Run, tile *[1024]int32, at int, at2 int, at3 int, at4 int, dimX int, count int, same bool) {
+	if same {
+		row := tile[at:][:count]
+		row2 := tile[at2:][:count]
+		row3 := tile[at3:][:count]
+		row4 := tile[at4:][:count]
+		for threadX := range count {
+			/*line access.go:73*/ row[threadX] = 1
+			row2[threadX] = 1
+			row3[threadX] = 1
+			row4[threadX] = 1
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line access.go:73*/ tile[at+threadX] = 1
+		/*line access.go:73*/ tile[at2+threadX] = 1
+		/*line access.go:73*/ tile[at3+threadX] = 1
+		/*line access.go:73*/ tile[at4+threadX] = 1
+	} /*line quern_gen.go:700:1*/
+}
+
+//go:noinline
+func quernRow2Conflicts(r *host.Run, iFirst2 int, tile *[1024]int32, dimX int, count2 int, same2 bool) {
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		if count2 <= 0 {
+			return
+		}
+		if same2 {
+			row5 := tile[iFirst2:][:count2]
+			for threadX := range count2 {
+				/*line access.go:73*/ row5[threadX] = 1
+			}
+			return
+		}
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line access.go:72*/ if iFirst2+threadX < 1024 {
+			tile[iFirst2+threadX] = 1
+		}
+	} /*line quern_gen.go:722:1*/
+}
+
+//go:noinline
+func quernRow3Conflicts(r *host.Run, t2 int32, tile *[1024]int32, stride int, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		t1 := int32(threadX * stride)
+//line access.go:76
+		var sum int32
+		for round := int32(0); round < t2; round++ {
+			if r.Halted() {
+				/*line access.go:77*/ r.Halt()
+			}
+			sum += tile[(t1+round*8)&1023]
+			sum += tile[(t1+round*8+1)&1023]
+			sum += tile[(t1+round*8+2)&1023]
+			sum += tile[(t1+round*8+3)&1023]
+			sum += tile[(t1+round*8+4)&1023]
+			sum += tile[(t1+round*8+5)&1023]
+			sum += tile[(t1+round*8+6)&1023]
+			sum += tile[(t1+round*8+7)&1023]
+		}
+		/*line access.go:82*/ if sum == -1 {
+			out[0] = sum
+		}
+	} /*line quern_gen.go:748:1*/
+}
+
+func quernPlainAddAtomically(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_addAtomically(t, v0, v1) })
+}
+
+func quernHostAddAtomically(r *host.Run) {
+	rounds := host.Value[int](r, 0)
+	out := host.Slice[uint32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddAtomically(r, rounds, out, base, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddAtomically(r *host.Run, rounds int, out []uint32, base int, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line access.go:92*/ for round := 0; round < rounds; round++ {
+			if r.Halted() {
+				/*line access.go:92*/ r.Halt()
+			}
+			/*line access.go:93*/ atomic.AddUint32(&out[(i+round)&(len(out)-1)], 1)
+		}
+	} /*line quern_gen.go:785:1*/
+}
+
 func quernPlainSpin(r *host.Run) {
 	v0 := host.Value[int64](r, 0)
 	host.Plain(r, func(t kernel.Thread) { quern_spin(t, v0) })
@@ -124,16 +810,16 @@ func quernRow1Spin(r *host.Run, ticks int64, dimX int) {
 		/*line kernels.go:13*/ now := kernel.Clock()
 		begin := now
 		var now2 int64
-		for {
-			if r.Halted() {
+		/*line kernels.go:16:10000*/ for {
+			/*line kernels.go:17*/ if r.Halted() {
 				/*line kernels.go:13*/ r.Halt()
 			}
 			/*line kernels.go:13*/ now2 = kernel.Clock()
-			if !(now2-begin < ticks) {
+			/*line kernels.go:14:10000*/ if !(now2-begin < ticks) {
 				break
 			}
 		}
-	} /*line quern_gen.go:136:1*/
+	} /*line quern_gen.go:822:1*/
 }
 
 func quernPlainFma32(r *host.Run) {
@@ -170,8 +856,8 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		x_5 := float32(threadX + 5)
 		x_6 := float32(threadX + 6)
 		x_7 := float32(threadX + 7)
-		/*line kernels.go:36*/ for i := 0; i < steps; i++ {
-			if r.Halted() {
+		/*line kernels.go:36:10000*/ for i := 0; i < steps; i++ {
+			/*line kernels.go:37*/ if r.Halted() {
 				/*line kernels.go:36*/ r.Halt()
 			}
 			/*line kernels.go:37*/ for i2 := 0; i2 < 16; i2++ {
@@ -198,7 +884,7 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		/*line kernels.go:47*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:201:1*/
+	} /*line quern_gen.go:887:1*/
 }
 
 func quernPlainFma64(r *host.Run) {
@@ -263,7 +949,7 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		/*line kernels.go:71*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:266:1*/
+	} /*line quern_gen.go:952:1*/
 }
 
 func quernPlainClockRate(r *host.Run) {
@@ -307,10 +993,10 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 				cycles := t4
 				/*line kernels.go:85*/ now3 := begin
 				for now3-begin < nanoseconds {
-					if r.Halted() {
+					/*line kernels.go:87:10000*/ if r.Halted() {
 						/*line kernels.go:86*/ r.Halt()
 					}
-					/*line kernels.go:87*/ now4 := kernel.GlobalTimer()
+					/*line kernels.go:87:10000*/ now4 := kernel.GlobalTimer()
 					now3 = now4
 				}
 				/*line kernels.go:89*/ _ = at[0]
@@ -324,12 +1010,12 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 			return
 		}
 	}
-	for threadX := range dimX {
+	/*line kernels.go:98:10000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels.go:81*/ if base+threadX > 0 {
+		/*line kernels.go:81:10000*/ if base+threadX > 0 {
 			continue
 		}
-		now := kernel.GlobalTimer()
+		/*line kernels.go:84*/ now := kernel.GlobalTimer()
 		t2 := now
 		/*line kernels.go:84*/ now2 := kernel.Clock()
 		t4 := now2
@@ -337,10 +1023,10 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 		cycles := t4
 		/*line kernels.go:85*/ now3 := begin
 		for now3-begin < nanoseconds {
-			if r.Halted() {
+			/*line kernels.go:87:10000*/ if r.Halted() {
 				/*line kernels.go:86*/ r.Halt()
 			}
-			/*line kernels.go:87*/ now4 := kernel.GlobalTimer()
+			/*line kernels.go:87:10000*/ now4 := kernel.GlobalTimer()
 			now3 = now4
 		}
 		/*line kernels.go:89*/ _ = at[0]
@@ -350,5 +1036,759 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 		t10 := now3 - begin
 		/*line kernels.go:89*/ at[0] = t9
 		/*line kernels.go:89*/ at[1] = t10
-	} /*line quern_gen.go:353:1*/
+	} /*line quern_gen.go:1039:1*/
 }
+
+func quernPlainEmpty(r *host.Run) {
+	host.Plain(r, func(t kernel.Thread) { quern_empty(t) })
+}
+
+func quernHostEmpty(r *host.Run) {
+	for r.Next() {
+	}
+}
+
+func quernPlainTouch(r *host.Run) {
+	v0 := host.Slice[uint8](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_touch(t, v0) })
+}
+
+func quernHostTouch(r *host.Run) {
+	out := host.Slice[uint8](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Touch(r, base, out, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Touch(r *host.Run, base int, out []uint8, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := (base + threadX) & 1023
+		/*line rates.go:17:20000*/ if i < len(out) {
+			out[i] = 1
+		}
+	} /*line quern_gen.go:1081:1*/
+}
+
+func quernPlainIntegers(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_integers(t, v0, v1, v2) })
+}
+
+func quernHostIntegers(r *host.Run) {
+	steps := host.Value[int](r, 0)
+	a := host.Value[uint32](r, 1)
+	out := host.Slice[uint32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Integers(r, steps, a, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line rates.go:35*/ x_0 := uint32(threadX)
+		x_1 := uint32(threadX + 1)
+		x_2 := uint32(threadX + 2)
+		x_3 := uint32(threadX + 3)
+		x_4 := uint32(threadX + 4)
+		x_5 := uint32(threadX + 5)
+		x_6 := uint32(threadX + 6)
+		x_7 := uint32(threadX + 7)
+		/*line rates.go:37:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:38:20000*/ if r.Halted() {
+				/*line rates.go:37*/ r.Halt()
+			}
+			/*line rates.go:38:20000*/ for i2 := 0; i2 < 16; i2++ {
+				/*line rates.go:40*/ x_0 = x_0*a ^ x_0>>3
+				x_1 = x_1*a ^ x_1>>3
+				x_2 = x_2*a ^ x_2>>3
+				x_3 = x_3*a ^ x_3>>3
+				x_4 = x_4*a ^ x_4>>3
+				x_5 = x_5*a ^ x_5>>3
+				x_6 = x_6*a ^ x_6>>3
+				x_7 = x_7*a ^ x_7>>3
+			}
+		}
+//line rates.go:44
+		var sum uint32
+		/*line rates.go:46*/ sum += x_0
+		sum += x_1
+		sum += x_2
+		sum += x_3
+		sum += x_4
+		sum += x_5
+		sum += x_6
+		sum += x_7
+		/*line rates.go:48*/ if sum == a {
+			out[0] = sum
+		}
+	} /*line quern_gen.go:1146:1*/
+}
+
+func quernPlainRoots(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_roots(t, v0, v1, v2) })
+}
+
+func quernHostRoots(r *host.Run) {
+	steps := host.Value[int](r, 0)
+	a := host.Value[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Roots(r, steps, a, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line rates.go:59*/ x_0 := float32(threadX + 1)
+		x_1 := float32(threadX + 2)
+		x_2 := float32(threadX + 3)
+		x_3 := float32(threadX + 4)
+		x_4 := float32(threadX + 5)
+		x_5 := float32(threadX + 6)
+		x_6 := float32(threadX + 7)
+		x_7 := float32(threadX + 8)
+		/*line rates.go:61:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:62*/ if r.Halted() {
+				/*line rates.go:61*/ r.Halt()
+			}
+			x_0 = float32(math.Sqrt(float64(a/x_0 - 0)))
+			x_1 = float32(math.Sqrt(float64(a/x_1 - 0)))
+			x_2 = float32(math.Sqrt(float64(a/x_2 - 0)))
+			x_3 = float32(math.Sqrt(float64(a/x_3 - 0)))
+			x_4 = float32(math.Sqrt(float64(a/x_4 - 0)))
+			x_5 = float32(math.Sqrt(float64(a/x_5 - 0)))
+			x_6 = float32(math.Sqrt(float64(a/x_6 - 0)))
+			x_7 = float32(math.Sqrt(float64(a/x_7 - 0)))
+		}
+//line rates.go:66
+		var sum float32
+		/*line rates.go:68*/ sum += x_0
+		sum += x_1
+		sum += x_2
+		sum += x_3
+		sum += x_4
+		sum += x_5
+		sum += x_6
+		sum += x_7
+		/*line rates.go:70*/ if sum == a {
+			out[0] = sum
+		}
+	} /*line quern_gen.go:1209:1*/
+}
+
+func quernPlainFunctions(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_functions(t, v0, v1, v2) })
+}
+
+func quernHostFunctions(r *host.Run) {
+	steps := host.Value[int](r, 0)
+	a := host.Value[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Functions(r, steps, a, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line rates.go:79*/ x := [8]float32{}
+		/*line rates.go:81*/ x[0] = float32(threadX+1) * 0.0009765625
+		x[1] = float32(threadX+2) * 0.0009765625
+		x[2] = float32(threadX+3) * 0.0009765625
+		x[3] = float32(threadX+4) * 0.0009765625
+		x[4] = float32(threadX+5) * 0.0009765625
+		x[5] = float32(threadX+6) * 0.0009765625
+		x[6] = float32(threadX+7) * 0.0009765625
+		x[7] = float32(threadX+8) * 0.0009765625
+		/*line rates.go:83*/ for i := 0; i < steps; i++ {
+			/*line rates.go:84:20000*/ if r.Halted() {
+				/*line rates.go:83*/ r.Halt()
+			}
+			/*line rates.go:84:20000*/ for i2 := 0; i2 < 8; i2++ {
+				t2 := x[i2]
+				/*line rates.go:85*/ result0 := kernel.Exp[float32](t2)
+				t4 := a + result0
+				/*line rates.go:85*/ result02 := kernel.Log[float32](t4)
+				/*line rates.go:85*/ x[i2] = result02
+			}
+		}
+//line rates.go:88:20000
+		var sum float32
+		/*line rates.go:90*/ sum += x[0]
+		sum += x[1]
+		sum += x[2]
+		sum += x[3]
+		sum += x[4]
+		sum += x[5]
+		sum += x[6]
+		sum += x[7]
+		/*line rates.go:92:20000*/ if sum == a {
+			out[0] = sum
+		}
+	} /*line quern_gen.go:1272:1*/
+}
+
+func quernPlainBarriers(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_barriers(t, v0, v1) })
+}
+
+func quernHostBarriers(r *host.Run) {
+	steps := host.Value[int](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var step int32
+	t1 := int32(steps)
+	tile := host.Shared[[1024]int32](r, 0)
+	for r.Next() {
+		/*line rates.go:102*/ step = 0
+		for ; step < t1; step++ {
+			if r.Halted() {
+				/*line rates.go:102*/ r.Halt()
+			}
+			count := dimX
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Barriers(r, tile, step, dimX, count)
+				}
+			}
+		}
+		count2 := dimX
+		same := count2 <= 1024 && 0 < len(out)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Barriers(r, tile, out, dimX, count2, same)
+			}
+		}
+	} /*line quern_gen.go:1311:1*/
+}
+
+//go:noinline
+func quernRow1Barriers(r *host.Run, tile *[1024]int32, step int32, dimX int, count int) {
+	if count <= 1024 {
+		row := tile[:count]
+		for threadX := range count {
+			/*line rates.go:103*/ row[threadX] = step
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line rates.go:103*/ tile[threadX] = step
+	} /*line quern_gen.go:1326:1*/
+}
+
+//go:noinline
+func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, count2 int, same bool) {
+	if same {
+		row2 := tile[:count2]
+		for threadX := range count2 {
+			/*line rates.go:106*/ if row2[threadX] == -1 {
+				out[0] = 1
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line rates.go:106*/ if tile[threadX] == -1 {
+			out[0] = 1
+		}
+	} /*line quern_gen.go:1345:1*/
+}
+
+func quernPlainChase(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_chase(t, v0, v1, v2) })
+}
+
+func quernHostChase(r *host.Run) {
+	steps := host.Value[int](r, 0)
+	next := host.Slice[int32](r, 1)
+	out := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Chase(r, steps, next, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Chase(r *host.Run, steps int, next []int32, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line rates.go:115
+		var at int32
+		for i := 0; i < steps; i++ {
+			if r.Halted() {
+				/*line rates.go:116*/ r.Halt()
+			}
+			/*line rates.go:117*/ at = next[at]
+		}
+		out[0] = at
+	} /*line quern_gen.go:1383:1*/
+}
+
+func quernPlainStreamCopy(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_streamCopy(t, v0, v1) })
+}
+
+func quernHostStreamCopy(r *host.Run) {
+	a := host.Slice[float64](r, 0)
+	c := host.Slice[float64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1StreamCopy(r, base, c, a, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1StreamCopy(r *host.Run, base int, c []float64, a []float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(c)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(c)-base && count <= len(a)-base {
+			row := c[base:][:count]
+			row2 := a[base:][:count]
+			/*line stream.go:15*/ copy(row, row2)
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line stream.go:14:30000*/ if i < len(c) {
+			c[i] = a[i]
+		}
+	} /*line quern_gen.go:1429:1*/
+}
+
+func quernPlainStreamMul(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_streamMul(t, v0, v1) })
+}
+
+func quernHostStreamMul(r *host.Run) {
+	b := host.Slice[float64](r, 0)
+	c := host.Slice[float64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1StreamMul(r, base, b, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1StreamMul(r *host.Run, base int, b []float64, c []float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(b)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(b)-base && count <= len(c)-base {
+			row := b[base:][:count]
+			row2 := c[base:][:count]
+			for threadX := range count {
+				/*line stream.go:24*/ row[threadX] = 0.4 * row2[threadX]
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line stream.go:23*/ if i < len(b) {
+			b[i] = 0.4 * c[i]
+		}
+	} /*line quern_gen.go:1477:1*/
+}
+
+func quernPlainStreamAdd(r *host.Run) {
+	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_streamAdd(t, v0, v1, v2) })
+}
+
+func quernHostStreamAdd(r *host.Run) {
+	a := host.Slice[float64](r, 0)
+	b := host.Slice[float64](r, 1)
+	c := host.Slice[float64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1StreamAdd(r, base, c, a, b, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1StreamAdd(r *host.Run, base int, c []float64, a []float64, b []float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(c)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(c)-base && count <= len(a)-base && count <= len(b)-base {
+			row := c[base:][:count]
+			row2 := a[base:][:count]
+			row3 := b[base:][:count]
+			for threadX := range count {
+				/*line stream.go:33*/ row[threadX] = row2[threadX] + row3[threadX]
+			}
+			/*line stream.go:35:30000*/ return
+		}
+	}
+	/*line stream.go:38:30000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line stream.go:32*/ if i < len(c) {
+			c[i] = a[i] + b[i]
+		}
+	} /*line quern_gen.go:1527:1*/
+}
+
+func quernPlainStreamTriad(r *host.Run) {
+	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_streamTriad(t, v0, v1, v2) })
+}
+
+func quernHostStreamTriad(r *host.Run) {
+	a := host.Slice[float64](r, 0)
+	b := host.Slice[float64](r, 1)
+	c := host.Slice[float64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1StreamTriad(r, base, a, b, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []float64, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(a)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(a)-base && count <= len(b)-base && count <= len(c)-base {
+			row := a[base:][:count]
+			row2 := b[base:][:count]
+			row3 := c[base:][:count]
+			for threadX := range count {
+				/*line stream.go:42*/ row[threadX] = row2[threadX] + 0.4*row3[threadX]
+			}
+			/*line stream.go:44:30000*/ return
+		}
+	}
+	/*line stream.go:47:30000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line stream.go:41*/ if i < len(a) {
+			a[i] = b[i] + 0.4*c[i]
+		}
+	} /*line quern_gen.go:1577:1*/
+}
+
+func quernPlainStreamDot(r *host.Run) {
+	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_streamDot(t, v0, v1, v2) })
+}
+
+func quernHostStreamDot(r *host.Run) {
+	a := host.Slice[float64](r, 0)
+	b := host.Slice[float64](r, 1)
+	sums := host.Slice[float64](r, 2)
+	gridX := r.GridDim.X
+	var iFirst int
+	sums2 := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	size := gridX * 1024
+	size2 := len(a) - gridX*1024*3 - 1024
+	size3 := gridX * 1024 * 4
+	var at int
+	var at2 int
+	size4 := gridX * 1024 * 1
+	var at3 int
+	size5 := gridX * 1024 * 2
+	var at4 int
+	size6 := gridX * 1024 * 3
+	var iFirst2 int
+	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	part := host.Shared[[32]float64](r, 0)
+	givens := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	var reduceAddOf [1]float64
+	var reduceAdd2 float64
+	threads9 := r.BlockDim.Count()
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		/*line stream.go:55*/ iFirst = blockX * 1024
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 1024
+				quernRow1StreamDot(r, sums2, first)
+			}
+		}
+		/*line stream.go:62:30000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(a) && iFirst < size2; iFirst += size3 {
+			at = iFirst
+			at2 = iFirst + size4
+			at3 = iFirst + size5
+			at4 = iFirst + size6
+			/*line stream.go:67:30000*/ for threadZ := range 1 {
+				/*line stream.go:68*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 1024
+					quernRow2StreamDot(r, sums2, first2, a, at, b, at2, at3, at4)
+				}
+			}
+		}
+		/*line stream.go:75:30000*/ iFirst2 = max(iFirst, blockX*1024)
+		/*line stream.go:76*/ for ; iFirst2 < len(a); iFirst2 += size {
+			/*line stream.go:77:30000*/ for threadZ := range 1 {
+				/*line stream.go:78:30000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 1024
+					quernRow3StreamDot(r, sums2, first3, iFirst2, a, b)
+				}
+			}
+		}
+		/*line stream.go:58*/ host.ReduceAdd(reduceAdds, sums2)
+		for threadZ := range 1 {
+			/*line stream.go:60:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 1024
+				quernRow4StreamDot(r, reduceAdds, first4, part)
+			}
+		}
+		/*line stream.go:66:30000*/ for first5 := 0; first5 < threads9; first5 += 32 {
+			lanes := min(32, threads9-first5)
+			/*line stream.go:63:30000*/ if first5>>5 == 0 {
+//line stream.go:64
+				{
+					at5, n, startX := first5, lanes, first5
+					_, _, _ = at5, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow5StreamDot(r, givens, at5, n, part, startX)
+				}
+				/*line stream.go:64*/ host.ReduceAdd(reduceAddOf[:], givens[first5:][:lanes])
+				reduceAdd2 = reduceAddOf[0]
+//line stream.go:66:30000
+				{
+					at5, n, startX := first5, lanes, first5
+					_, _, _ = at5, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow6StreamDot(r, reduceAdd2, sums, blockX, n, startX)
+				}
+			}
+		}
+	} /*line quern_gen.go:1678:1*/
+}
+
+//go:noinline
+func quernRow1StreamDot(r *host.Run, sums2 []float64, first int) {
+	sumRow := (*[1024]float64)(sums2[first:])
+//line stream.go:54
+	*sumRow = [1024]float64{} /*line quern_gen.go:1685:1*/
+}
+
+//go:noinline
+func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, at int, b []float64, at2 int, at3 int, at4 int) {
+	sumRow := (*[1024]float64)(sums2[first2:])
+	if at >= 0 && 1024 <= len(a)-at && 1024 <= len(b)-at && at2 >= 0 && 1024 <= len(a)-at2 && 1024 <= len(b)-at2 && at3 >= 0 && 1024 <= len(a)-at3 && 1024 <= len(b)-at3 && at4 >= 0 && 1024 <= len(a)-at4 && 1024 <= len(b)-at4 {
+		row := (*[1024]float64)(a[at:])
+		row2 := (*[1024]float64)(b[at:])
+		row3 := (*[1024]float64)(a[at2:])
+		row4 := (*[1024]float64)(b[at2:])
+		row5 := (*[1024]float64)(a[at3:])
+		row6 := (*[1024]float64)(b[at3:])
+		row7 := (*[1024]float64)(a[at4:])
+		row8 := (*[1024]float64)(b[at4:])
+		for threadX := range 1024 {
+			sum := sumRow[threadX]
+			/*line stream.go:56*/ sum += row[threadX] * row2[threadX]
+			sum += row3[threadX] * row4[threadX]
+			sum += row5[threadX] * row6[threadX]
+			sum += row7[threadX] * row8[threadX]
+			sumRow[threadX] = sum
+		}
+		/*line stream.go:62:30000*/ return
+	}
+	/*line stream.go:64*/ for threadX := range 1024 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		/*line stream.go:56*/ sum += a[at+threadX] * b[at+threadX]
+		/*line stream.go:56*/ sum += a[at2+threadX] * b[at2+threadX]
+		/*line stream.go:56*/ sum += a[at3+threadX] * b[at3+threadX]
+		/*line stream.go:56*/ sum += a[at4+threadX] * b[at4+threadX]
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:1718:1*/
+}
+
+//go:noinline
+func quernRow3StreamDot(r *host.Run, sums2 []float64, first3 int, iFirst2 int, a []float64, b []float64) {
+	sumRow := (*[1024]float64)(sums2[first3:])
+	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
+		count2 := min(len(a)-iFirst2, 1024)
+		if count2 <= 0 {
+			return
+		}
+		if iFirst2 >= 0 && count2 <= len(a)-iFirst2 && count2 <= len(b)-iFirst2 {
+			row9 := a[iFirst2:][:count2]
+			row10 := b[iFirst2:][:count2]
+			sumRow2 := sumRow[:][:count2]
+			for threadX := range count2 {
+				sum := sumRow2[threadX]
+				/*line stream.go:56*/ sum += row9[threadX] * row10[threadX]
+				sumRow2[threadX] = sum
+			}
+			return
+		}
+	}
+	/*line stream.go:62:30000*/ for threadX := range 1024 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		/*line stream.go:55:30000*/ if iFirst2+threadX < len(a) {
+			sum += a[iFirst2+threadX] * b[iFirst2+threadX]
+		}
+		/*line stream.go:58*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:1748:1*/
+}
+
+//go:noinline
+func quernRow4StreamDot(r *host.Run, reduceAdds []float64, first4 int, part *[32]float64) {
+	reduceAddRow := (*[1024]float64)(reduceAdds[first4:])
+	for threadX := range 1024 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+		/*line stream.go:58*/ sum2 := reduceAdd
+		if threadX&31 == 0 {
+			part[threadX>>5] = sum2
+		}
+	} /*line quern_gen.go:1761:1*/
+}
+
+//go:noinline
+func quernRow5StreamDot(r *host.Run, givens []float64, at5 int, n int, part *[32]float64, startX int) {
+	givenRow := givens[at5:][:n]
+	count3 := n
+	if count3 <= 32 {
+		row11 := part[:count3]
+		givenRow2 := givenRow[:][:count3]
+		/*line stream.go:64*/ copy(givenRow2, row11)
+		return
+	}
+	/*line stream.go:67:30000*/ for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		/*line stream.go:64*/ given := part[lane]
+		givenRow[lane] = given
+	} /*line quern_gen.go:1779:1*/
+}
+
+//go:noinline
+func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX int, n int, startX int) {
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		/*line stream.go:64*/ sum2 := reduceAdd2
+		if lane == 0 {
+			sums[blockX] = sum2
+		}
+	} /*line quern_gen.go:1791:1*/
+}
+
+//line stream.go:70:30000

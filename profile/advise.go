@@ -1,0 +1,357 @@
+package profile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quern.dev/gpu"
+)
+
+// AdviseConfig configures [Advise].
+type AdviseConfig struct {
+	GPU, CPU *Card // of the two devices; see MeasureCard and SavedCard
+	Sizes    []int // for which predictions are made; at least one
+
+	// Calibrate are devices on which the kernels run once at a small size, which corrects the
+	// model. Without any, the predictions use only the cards and counted instructions.
+	Calibrate []*gpu.Device
+	// CalibrateSizes are the sizes at which they may run; any of Sizes if it is empty.
+	CalibrateSizes []int
+
+	Pinned   bool // the data is in page-locked memory
+	Resident bool // the data stays on the GPU
+	Launches int  // runs of the kernels for each transfer; 1 if zero
+}
+
+// Advice says on which device a workload is faster.
+type Advice struct {
+	Name string `json:"name"`
+	GPU  string `json:"gpu"`
+	CPU  string `json:"cpu"`
+	// Source says where the numbers of instructions and bytes are from.
+	Source string `json:"source"`
+	// CorrectionGPU and CorrectionCPU are the factors by which calibration runs have changed
+	// the times of the kernels; 1 without.
+	CorrectionGPU float64 `json:"correctionGPU"`
+	CorrectionCPU float64 `json:"correctionCPU"`
+	// Predictions are in the order of sizes.
+	Predictions []Prediction `json:"predictions"`
+	// Crossover is the size from which the GPU is faster, up to the largest size of
+	// Predictions; 0 if there is none.
+	Crossover int `json:"crossover"`
+	// Moves say how changes would move the crossover.
+	Moves []Move `json:"moves"`
+}
+
+// Prediction has the times of one size.
+type Prediction struct {
+	Size int   `json:"size"`
+	GPU  Times `json:"gpu"`
+	CPU  Times `json:"cpu"`
+	Work Work  `json:"work"`
+	// Counted: the simulator has run this size. Otherwise Work is extrapolated.
+	Counted bool `json:"counted"`
+}
+
+// Times are times in seconds.
+type Times struct {
+	In     float64 `json:"in"`     // copies to the device
+	Kernel float64 `json:"kernel"` // of all launches
+	Out    float64 `json:"out"`    // copies from the device
+	Total  float64 `json:"total"`  // with launches and waiting
+	Bound  string  `json:"bound"`  // what determines the time of the kernel
+}
+
+// Faster returns "gpu" or "cpu".
+func (p *Prediction) Faster() string {
+	if p.GPU.Total < p.CPU.Total {
+		return "gpu"
+	}
+	return "cpu"
+}
+
+// Move says where the crossover would be after a change; 0 if the GPU would be faster for no
+// size.
+type Move struct {
+	Change    string `json:"change"`
+	Crossover int    `json:"crossover"`
+	// Speedup of the GPU at the largest size.
+	Speedup float64 `json:"speedup"`
+}
+
+// Advise predicts the times of a workload on a GPU and on the CPU, with transfers. Neither
+// device is needed: the work is counted by running the compiled PTX of some of the blocks in
+// the simulator, and the times follow from the cards of the devices.
+//
+//	a, err := profile.Advise(ctx, w, profile.AdviseConfig{GPU: card, CPU: host, Sizes: []int{1e4, 1e6, 1e8}})
+//	err = a.WriteMarkdown(os.Stdout)
+func Advise(ctx context.Context, w Workload, c AdviseConfig) (*Advice, error) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	a, err := advise(ctx, w, c)
+	if err != nil {
+		return nil, fmt.Errorf("profile: advise %s: %w", w.Name, err)
+	}
+	return a, nil
+}
+
+func (c *AdviseConfig) check() error {
+	if c.GPU == nil || c.CPU == nil {
+		return errors.New("AdviseConfig.GPU or CPU is nil; use SavedCard or MeasureCard")
+	}
+	if err := c.GPU.check(); err != nil {
+		return fmt.Errorf("card of the GPU: %w", err)
+	}
+	if err := c.CPU.check(); err != nil {
+		return fmt.Errorf("card of the CPU: %w", err)
+	}
+	if len(c.Sizes) == 0 {
+		return errors.New("AdviseConfig.Sizes is empty")
+	}
+	if slices.Min(c.Sizes) < 1 {
+		return fmt.Errorf("size %d: want at least 1", slices.Min(c.Sizes))
+	}
+	if c.Launches < 0 {
+		return fmt.Errorf("AdviseConfig.Launches is %d; want at least 0", c.Launches)
+	}
+	return nil
+}
+
+func advise(ctx context.Context, w Workload, c AdviseConfig) (*Advice, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	sizes := slices.Compact(slices.Sorted(slices.Values(c.Sizes)))
+	counts, err := countLadder(ctx, w, sizes)
+	if err != nil {
+		return nil, err
+	}
+	a := &Advice{Name: w.Name, GPU: c.GPU.Device, CPU: c.CPU.Device}
+	a.Source = fmt.Sprintf("instructions and bytes: compiled PTX, run for up to %d blocks in the simulator at size %s", countBlocks, listSizes(counts))
+	p := &predictor{AdviseConfig: c, counts: counts, gpuScale: 1, cpuScale: 1}
+	for _, d := range c.Calibrate {
+		n, err := p.calibrate(ctx, w, d)
+		if err != nil {
+			return nil, fmt.Errorf("calibrate on %s: %w", d.ID(), err)
+		}
+		a.Source += fmt.Sprintf("; corrected by a run on %s at size %d", d.ID(), n)
+	}
+	for _, n := range sizes {
+		a.Predictions = append(a.Predictions, p.predict(n))
+	}
+	a.CorrectionGPU, a.CorrectionCPU = p.gpuScale, p.cpuScale
+	a.Crossover = p.crossover(sizes)
+	a.Moves = p.moves(sizes)
+	return a, nil
+}
+
+func listSizes(counts []countedSize) string {
+	var list []string
+	for _, c := range counts {
+		list = append(list, strconv.Itoa(c.n))
+	}
+	return strings.Join(list, ", ")
+}
+
+// predictor predicts from counts.
+type predictor struct {
+	AdviseConfig
+	counts             []countedSize
+	gpuScale, cpuScale float64 // measured time divided by that of the model
+	overlap            bool    // copies and kernels run at the same time
+}
+
+func (p *predictor) predict(n int) Prediction {
+	c := at(p.counts, n)
+	out := Prediction{Size: n, Work: c.work, Counted: slices.ContainsFunc(p.counts, func(x countedSize) bool { return x.n == n })}
+	launches := float64(max(1, p.Launches))
+	side := func(card *Card, scale float64, t *Times) {
+		k := card.kernel(&c.work)
+		t.Kernel, t.Bound = launches*k.seconds*scale, k.bound
+		if !p.Resident {
+			t.In, t.Out = card.transfers(c.in, c.out, p.Pinned)
+		}
+		t.Total = t.In + t.Kernel + t.Out
+		if p.overlap {
+			t.Total = max(t.In, t.Kernel, t.Out)
+		}
+		switch {
+		case card.Backend != "cuda": // the kernel's time has it
+		case t.Out > 0: // the copy from the device waits
+			t.Total += card.Latency.Launch
+		default:
+			t.Total += card.Latency.Wait
+		}
+	}
+	side(p.GPU, p.gpuScale, &out.GPU)
+	side(p.CPU, p.cpuScale, &out.CPU)
+	return out
+}
+
+// Bounds of a calibration: the longest predicted time, and the largest correction.
+const (
+	calibrationTime = 20 * time.Millisecond
+	mostCorrection  = 32
+)
+
+// calibrate runs the kernels on a device at the largest counted size that takes little time,
+// and corrects the model by the ratio of measured and predicted time.
+func (p *predictor) calibrate(ctx context.Context, w Workload, d *gpu.Device) (n int, err error) {
+	card, scale := p.CPU, &p.cpuScale
+	if d.Backend() == gpu.CUDA {
+		card, scale = p.GPU, &p.gpuScale
+	}
+	chosen := p.counts[0]
+	for _, c := range p.counts[1:] {
+		if len(p.CalibrateSizes) > 0 && !slices.Contains(p.CalibrateSizes, c.n) {
+			continue
+		}
+		if card.kernel(&c.work).seconds < calibrationTime.Seconds() {
+			chosen = c
+		}
+	}
+	s := d.DefaultStream()
+	i, err := w.Prepare(s, chosen.n)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, i.close()) }()
+	r, err := benchmark(ctx, s, BenchmarkConfig{Name: w.Name, MinTime: calibrationTime, MaxTime: 4 * calibrationTime, Noise: 0.05, KeepCache: true, Warmup: 1}, i.Launch)
+	if err != nil {
+		return 0, err
+	}
+	fixed := card.Latency.Kernel
+	if card.Backend != "cuda" {
+		fixed = card.Latency.Wait
+	}
+	fixed *= max(1, chosen.work.Launches)
+	model := card.kernel(&chosen.work).seconds
+	measured := r.Median / 1e9
+	if measured > 2*fixed && model > 2*fixed {
+		*scale = min(max((measured-fixed)/(model-fixed), 1.0/mostCorrection), mostCorrection)
+	}
+	return chosen.n, nil
+}
+
+// crossover returns the size from which the GPU is faster up to the largest size.
+func (p *predictor) crossover(sizes []int) int {
+	last := sizes[len(sizes)-1]
+	gpuFaster := func(n int) bool { q := p.predict(n); return q.Faster() == "gpu" }
+	if !gpuFaster(last) {
+		return 0
+	}
+	lo, hi := 0, last // the GPU is slower at lo, and faster at hi
+	for _, n := range slices.Backward(sizes) {
+		if !gpuFaster(n) {
+			lo = n
+			break
+		}
+		hi = n
+	}
+	if lo == 0 {
+		return hi
+	}
+	for hi-lo > max(1, hi/64) {
+		if mid := lo + (hi-lo)/2; gpuFaster(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// moves predicts what changes would do.
+func (p *predictor) moves(sizes []int) []Move {
+	last := sizes[len(sizes)-1]
+	var list []Move
+	add := func(change string, apply func(q *predictor)) {
+		q := *p
+		apply(&q)
+		r := q.predict(last)
+		list = append(list, Move{change, q.crossover(sizes), r.CPU.Total / r.GPU.Total})
+	}
+	if !p.Pinned && !p.Resident {
+		add("page-locked memory (gpu.AllocHost)", func(q *predictor) { q.Pinned = true })
+	}
+	if !p.Resident {
+		add("copies that overlap with kernels (gpu.Overlap)", func(q *predictor) { q.overlap = true })
+		add("ten launches per transfer", func(q *predictor) { q.Launches = 10 * max(1, q.Launches) })
+		add("data that stays on the GPU", func(q *predictor) { q.Resident = true })
+	}
+	return list
+}
+
+// WriteJSON writes the advice as JSON.
+func (a *Advice) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "\t")
+	if err := enc.Encode(a); err != nil {
+		return fmt.Errorf("profile: write advice: %w", err)
+	}
+	return nil
+}
+
+// WriteMarkdown writes a table of the sizes and what follows from it.
+func (a *Advice) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s or %s?\n\n", a.Name, a.GPU, a.CPU)
+	rows := [][]string{{"size", "faster", "GPU", "to GPU", "kernel", "from GPU", "bound by", "CPU", "CPU bound by"}}
+	for i := range a.Predictions {
+		p := &a.Predictions[i]
+		times, slower := p.GPU.Total/p.CPU.Total, "CPU"
+		if p.Faster() == "gpu" {
+			times, slower = 1/times, "GPU"
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(p.Size), fmt.Sprintf("%s, %s times", slower, digits(times)), seconds(p.GPU.Total), seconds(p.GPU.In), seconds(p.GPU.Kernel), seconds(p.GPU.Out), p.GPU.Bound,
+			seconds(p.CPU.Total), p.CPU.Bound,
+		})
+	}
+	b.WriteString(markdown(rows))
+	fmt.Fprintf(&b, "\n%s\n\n", a.verdict())
+	if len(a.Moves) > 0 {
+		rows = [][]string{{"with", "GPU is faster", "speed of the GPU at the largest size"}}
+		for _, m := range a.Moves {
+			at := "for none of the sizes"
+			if m.Crossover > 0 {
+				at = "from size " + strconv.Itoa(m.Crossover)
+			}
+			rows = append(rows, []string{m.Change, at, digits(m.Speedup) + " x CPU"})
+		}
+		b.WriteString(markdown(rows) + "\n")
+	}
+	fmt.Fprintf(&b, "Predicted from the cards of the devices. %s.\n", strings.ToUpper(a.Source[:1])+a.Source[1:])
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("profile: write advice: %w", err)
+	}
+	return nil
+}
+
+func seconds(s float64) string {
+	if s == 0 {
+		return ""
+	}
+	return duration(s * 1e9)
+}
+
+// verdict says in a sentence where the crossover lies.
+func (a *Advice) verdict() string {
+	first := a.Predictions[0].Size
+	switch {
+	case a.Crossover == 0:
+		return "The CPU is faster at the largest size."
+	case a.Crossover <= first:
+		return "The GPU is faster for all of these sizes."
+	default:
+		return fmt.Sprintf("The GPU is faster from about size %d.", a.Crossover)
+	}
+}
